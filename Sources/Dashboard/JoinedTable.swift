@@ -93,7 +93,10 @@ struct JoinedTable {
         let label = labels.indices.contains(column.answer) ? labels[column.answer] : ""
         if !label.isEmpty {
             let isFirst = column.index == answers[column.answer].firstMeasure
-            return isFirst ? label : "\(label), \(ShownValue.heading(name))"
+            let heading = ShownValue.heading(name)
+            // A heading that has the label, such as `sales less refunds`, does not need it twice.
+            guard !isFirst else { return label }
+            return heading.hasPrefix(label) ? heading : "\(label), \(heading)"
         }
         let isTwice = columns.count { self.name(of: $0) == name } > 1
         return ShownValue.heading(name)

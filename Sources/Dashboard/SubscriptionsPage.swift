@@ -56,19 +56,28 @@ extension PageWriter {
 
     /// The measures of tables, money first. Their own pages have all.
     private static let notificationMeasures = [
-        "gross_micros", "refunded_micros", "one_time_purchases", "initial_buys", "trials",
-        "renewals", "recoveries", DerivedMeasure.churned.name, DerivedMeasure.churnRate.name,
-        "refunds", DerivedMeasure.refundRate.name,
+        "gross_micros", "refunded_micros", DerivedMeasure.netSales.name, "one_time_purchases",
+        "initial_buys", "trials", "renewals", "recoveries", DerivedMeasure.churned.name,
+        DerivedMeasure.churnRate.name, "refunds", DerivedMeasure.refundRate.name,
+        DerivedMeasure.paidRefundRate.name,
+    ]
+    private static let notificationRates: [DerivedColumn] = [
+        .of(.netSales), .of(.churned), .of(.churnRate), .of(.refundRate), .of(.paidRefundRate),
     ]
 
     mutating func writeSubscriptions() throws {
+        let periods = "Trials and paid periods"
         let retention = "Retention and renewals by age"
         let ages = "Each age on its own"
-        writeContents(["Results", "By product", "By country", retention, "By day", ages])
+        writeContents(["Results", periods, "By product", "By country", retention, "By day", ages])
         try section("Results") { try $0.writeSubscriptionCards() }
         try section(
+            periods,
+            "Buyers whose first purchase was in these days, without family sharing. A trial ends with a first payment (trial conversion) or expires. A paid period ends with a renewal or expires, and its churn rate is expirations / (expirations + renewals - trial conversions), all of purchases without an offer. Expired introductory offers include those at a reduced price, because stored rows do not separate them from free trials. Expired promotional and other offers are not in this table."
+        ) { try $0.writePeriods() }
+        try section(
             "By product",
-            "Payments and refunds of customers. Churn rate is the share of the subscription periods that ended in these days without a renewal: expirations / (expirations + renewals + recoveries)."
+            "Payments and refunds of customers. Churn rate, with trials: expirations / (expirations + renewals + recoveries), so its base is all periods that ended in these days, trials too. Refund rate, with trials: (refunds - reversals) / all first purchases, resubscriptions, renewals, recoveries and one-time purchases. Without trials, its base is smaller by the trials."
         ) {
             try $0.writeNotifications(by: ["environment", "bundle_id", "product_id"])
         }
@@ -117,12 +126,23 @@ extension PageWriter {
                             ("by a higher price", "expirations_price"),
                             ("for other reasons", "expirations_other"),
                         ]),
-                    Card("Churn rate", DerivedMeasure.churnRate.name, .bad),
+                    Card("Churn rate, with trials", DerivedMeasure.churnRate.name, .bad),
                     Card("Refunds", "refunds", .bad),
                     Card("Refunds reversed", "refund_reversals", .good),
-                    Card("Refund rate, less reversals", DerivedMeasure.refundRate.name, .bad),
-                ],
-                [.of(.churned), .of(.churnRate), .of(.refundRate)], keepsZeros: true),
+                    Card(
+                        "Refund rate of paid purchases", DerivedMeasure.paidRefundRate.name, .bad),
+                    Card("Refund rate, with trials", DerivedMeasure.refundRate.name, .bad),
+                ], Self.notificationRates, keepsZeros: true),
+            CardGroup(
+                Self.paidPeriods,
+                [
+                    Card(
+                        "Churn rate of paid periods", DerivedMeasure.periodChurnRate.name, .bad,
+                        parts: [
+                            ("expired", "expirations"), ("renewed", "renewals"),
+                            ("of these ended a trial", "trial_conversions"),
+                        ])
+                ], [.of(.periodChurnRate)], isCompared: false),
             CardGroup(
                 sold,
                 [
@@ -132,15 +152,69 @@ extension PageWriter {
                 ], [.of(.netSales)], keepsZeros: true),
         ])
         paragraph(
-            "Trials begun and Trials that became paid are about the buyers whose first purchase was in these days, without family sharing. The newest trials have not ended, so the share can still grow. The trials in the tables below include family sharing. Churn rate is expirations / (expirations + renewals + recoveries): trials that end without a payment count as churned. Refund rate is (refunds - reversals) / (first purchases with trials, resubscriptions, renewals, recoveries and one-time purchases). All other figures are of the environment Production.",
+            "Trials begun, Trials that became paid and Churn rate of paid periods are about the buyers whose first purchase was in these days, without family sharing. The newest trials and periods have not ended, so these shares can still change. The trials in the tables by product, country and day include family sharing. Churn rate, with trials, is expirations / (expirations + renewals + recoveries): trials that end without a payment count as churned. Churn rate of paid periods leaves out trials and all other purchases with an offer: expirations / (expirations + renewals - trial conversions). Refund rate is (refunds - reversals) / (first purchases, resubscriptions, renewals, recoveries and one-time purchases), of paid purchases less the trials. All other figures are of the environment Production.",
             class: "note")
+    }
+
+    /// The buyers' purchases without an offer, which are paid in full.
+    private static var paidPeriods: ReportAddress { cohorts(offer: "") }
+
+    private static func cohorts(offer: String) -> ReportAddress {
+        var request = ReportAddress("cohorts")
+        request.conditions = [.init(column: "offer", value: offer)]
+        return request
+    }
+
+    /// Trials and paid periods of each product, with how they ended.
+    private mutating func writePeriods() throws {
+        func answer(
+            _ request: ReportAddress, _ measures: [String], _ derived: DerivedMeasure? = nil
+        ) throws -> PageAnswer {
+            var request = request
+            request.by = ["product_id"]
+            request.measures = measures
+            var answer = try self.answer(request)
+            if let derived { answer.add([.of(derived)]) }
+            return answer
+        }
+        var columns: [(label: String, answer: PageAnswer)] = []
+        func add(_ label: String, _ measure: String, _ answer: PageAnswer) {
+            var answer = answer
+            answer.show([measure])
+            columns.append((label, answer))
+        }
+        let trials = try answer(
+            ReportAddress("cohorts"), ["trials", "trial_conversions"], .conversionRate)
+        let introductory = try answer(Self.cohorts(offer: "introductory"), ["expirations"])
+        let paid = try answer(
+            Self.paidPeriods, ["renewals", "expirations", "trial_conversions"], .periodChurnRate)
+        add("trials", "trials", trials)
+        add("trial conversions", "trial_conversions", trials)
+        add("conversion rate", DerivedMeasure.conversionRate.name, trials)
+        add("expired introductory offers", "expirations", introductory)
+        add("renewals without an offer", "renewals", paid)
+        add("of these, trial conversions", "trial_conversions", paid)
+        add("expired paid periods", "expirations", paid)
+        add("churn rate of paid periods", DerivedMeasure.periodChurnRate.name, paid)
+        for notice in Set(columns.flatMap(\.answer.notices)).sorted() { writeNotices([notice]) }
+        let table = JoinedTable(
+            columns.map(\.answer), sort: "trials", labels: columns.map(\.label))
+        guard !table.isEmpty else { return writeNoRows() }
+        let (title, names) = (sectionTitle, source.names(for: context.scope))
+        write { html in
+            table.write(named: title, to: &html) { column, value, html in
+                html.named(value, names.name(value, in: column))
+            }
+        }
+        writeMoreRows(table.moreRows)
+        files(of: [trials, introductory, paid].map(\.request))
     }
 
     /// Notifications with their currency. Columns of one value are below the table.
     private mutating func writeNotifications(by columns: [String], sort: String? = nil) throws {
         var request = ReportAddress("store-notifications", by: columns + ["currency"])
         var everything = try limited(request, to: days)
-        let derived: [DerivedColumn] = [.of(.churned), .of(.churnRate), .of(.refundRate)]
+        let derived = Self.notificationRates
         let everyMeasure = Self.notificationMeasures + derived.flatMap(\.parts)
         request.measures = StoreNotificationsKey.table.measures.filter(everyMeasure.contains)
         var answer = try answer(

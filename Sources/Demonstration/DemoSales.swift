@@ -122,9 +122,9 @@ extension DemoMarket {
             try notify(
                 "SUBSCRIBED", "INITIAL_BUY", of: shared, at: instant + DemoTime.hour, &random)
         }
-        transaction.isTrial = false
         var last = instant
         for purchase in person.purchases {
+            transaction.isTrial = false
             last = instant - (person.trialAfter ?? 0) + purchase.after
             transaction.id = nextTransaction()
             transaction.price = purchase.price

@@ -10,6 +10,8 @@ package struct DerivedMeasure: Sendable {
     package var less: [String] = []
     /// The measures whose sum divides; empty for a sum.
     package var under: [String] = []
+    /// The measures that are subtracted from those that divide.
+    package var underLess: [String] = []
     /// A constant that multiplies.
     package var factor: Int128 = 1
     /// A constant that divides.
@@ -33,6 +35,12 @@ package struct DerivedMeasure: Sendable {
         dump: "cohorts", name: "refunded_share", over: ["refunded_micros"],
         under: ["gross_micros"])
 
+    /// The share of subscription periods that ended without a renewal, of all that ended or were renewed. The first
+    /// payment after a trial is a renewal, but it ends a trial and no paid period.
+    package static let periodChurnRate = DerivedMeasure(
+        dump: "cohorts", name: "period_churn_rate", over: ["expirations"],
+        under: ["expirations", "renewals"], underLess: ["trial_conversions"])
+
     private static let expirations = [
         "expirations_voluntary", "expirations_billing", "expirations_price", "expirations_other",
     ]
@@ -43,13 +51,17 @@ package struct DerivedMeasure: Sendable {
     package static let churnRate = DerivedMeasure(
         dump: "store-notifications", name: "churn_rate", over: expirations,
         under: expirations + ["renewals", "recoveries"])
+    private static let sales = [
+        "initial_buys", "resubscribes", "renewals", "recoveries", "one_time_purchases",
+    ]
     /// By all sales, as in `app_refund_rate` of the funnel.
     package static let refundRate = DerivedMeasure(
         dump: "store-notifications", name: "refund_rate", over: ["refunds"],
-        less: ["refund_reversals"],
-        under: [
-            "initial_buys", "resubscribes", "renewals", "recoveries", "one_time_purchases",
-        ])
+        less: ["refund_reversals"], under: sales)
+    /// By all sales without trials, which have nothing to refund.
+    package static let paidRefundRate = DerivedMeasure(
+        dump: "store-notifications", name: "paid_refund_rate", over: ["refunds"],
+        less: ["refund_reversals"], under: sales, underLess: ["trials"])
     package static let netSales = DerivedMeasure(
         dump: "store-notifications", name: "net_micros", over: ["gross_micros"],
         less: ["refunded_micros"])
@@ -75,7 +87,8 @@ package struct DerivedMeasure: Sendable {
 
     private static let all = [
         conversionRate, keptRate, renewalsPer100, expirationsPer100, refundedShare, churned,
-        churnRate, refundRate, netSales, winRate, earnings, averageCPM, judgedClicks,
+        churnRate, periodChurnRate, refundRate, paidRefundRate, netSales, winRate, earnings,
+        averageCPM, judgedClicks,
         automaticRate, earlyRate,
     ]
 
@@ -84,7 +97,7 @@ package struct DerivedMeasure: Sendable {
     }
 
     /// The measures of its terms, in order.
-    package var parts: [String] { over + less + under }
+    package var parts: [String] { over + less + under + underLess }
 
     /// Every measure that it is computed from.
     package var measures: [String] { parts.uniqued }
@@ -99,14 +112,16 @@ package struct DerivedMeasure: Sendable {
         }
         guard let above = sum(values.prefix(over.count)),
             let subtracted = sum(values.dropFirst(over.count).prefix(less.count)),
-            let below = sum(values.suffix(under.count)), values.count == parts.count,
+            let below = sum(values.dropFirst(over.count + less.count).prefix(under.count)),
+            let belowLess = sum(values.suffix(underLess.count)), values.count == parts.count,
             Set(values.flatMap(\.currencies)).count < 2
         else { return .null }
+        let divisors = values.suffix(under.count + underLess.count)
         let unit: Int128 =
-            Self.isMoney(values.prefix(over.count)) == Self.isMoney(values.suffix(under.count))
+            Self.isMoney(values.prefix(over.count)) == Self.isMoney(divisors)
                 || under.isEmpty ? 1 : 1_000_000
         let amount = (above - subtracted) * factor
-        guard under.isEmpty else { return .ratio(amount, below * unit * divisor) }
+        guard under.isEmpty else { return .ratio(amount, (below - belowLess) * unit * divisor) }
         guard let currency = values.flatMap(\.currencies).first else {
             return .integer(amount / divisor)
         }
@@ -138,6 +153,7 @@ package struct DerivedMeasure: Sendable {
         }
         return FunnelDivision(
             measure: name, over: over.map(term), less: less.map(term), under: under.map(term),
-            factor: factor, divisor: divisor, value: value(parts.map { term($0).value }))
+            underLess: underLess.map(term), factor: factor, divisor: divisor,
+            value: value(parts.map { term($0).value }))
     }
 }

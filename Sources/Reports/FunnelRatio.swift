@@ -73,6 +73,8 @@ package struct FunnelDivision: Sendable {
     package let less: [Term]
     /// The terms of the denominator, which are added; empty for a sum.
     package let under: [Term]
+    /// The terms that are subtracted from the denominator.
+    package var underLess: [Term] = []
     /// A constant that multiplies.
     package var factor: Int128 = 1
     /// A constant that divides.
@@ -100,7 +102,7 @@ package struct FunnelDivision: Sendable {
             return signed.count > 1 && !under.isEmpty ? [.sign("(")] + sum + [.sign(")")] : sum
         }
         let above = (factor == 1 ? [] : [.sign("\(factor) × ")]) + side(over, less: less)
-        let whole = under.isEmpty ? above : above + [.sign(" / ")] + side(under)
+        let whole = under.isEmpty ? above : above + [.sign(" / ")] + side(under, less: underLess)
         return divisor == 1 ? whole : whole + [.sign(" / \(divisor)")]
     }
 
@@ -138,7 +140,7 @@ package struct FunnelDivision: Sendable {
     /// Why the rate is missing; nil when there is one.
     package var reasonUnknown: String? {
         guard value == .null else { return nil }
-        let terms = over + less + under
+        let terms = over + less + under + underLess
         if let none = terms.first(where: { $0.amount == Term.unknown }) {
             return "not known: \(none.name) is missing"
         }

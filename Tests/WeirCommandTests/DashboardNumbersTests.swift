@@ -75,7 +75,8 @@ struct DashboardNumbersTests {
             ("cohorts", "conversion_rate"), ("store-notifications", "churned"),
             ("store-notifications", "churn_rate"), ("cohorts", "kept_rate"),
             ("cohorts", "renewals_per_100_buyers"), ("overlay-clicks", "automatic_click_rate"),
-            ("store-notifications", "refund_rate"), ("bids", "win_rate"), ("bids", "average_cpm"),
+            ("store-notifications", "refund_rate"), ("store-notifications", "paid_refund_rate"),
+            ("cohorts", "period_churn_rate"), ("bids", "win_rate"), ("bids", "average_cpm"),
             ("bids", "earnings_micros"),
         ])
     func derived(_ dump: String, _ name: String) throws {

@@ -75,15 +75,20 @@ struct SubscriptionsPageTests {
         #expect(sum("expirations_price") == 0 && page.contains(">0</a> by a higher price"))
         let churn = ReportValue.ratio(churned, churned + sum("renewals", "recoveries"))
         #expect(
-            try card("Churn rate", of: page)
+            try card("Churn rate, with trials", of: page)
                 == ShownValue.text(churn, in: "churn_rate", isKey: false))
-        let rate = ReportValue.ratio(
-            sum("refunds") - sum("refund_reversals"),
-            sum(
-                "initial_buys", "resubscribes", "renewals", "recoveries", "one_time_purchases"))
-        #expect(
-            try card("Refund rate, less reversals", of: page)
-                == ShownValue.text(rate, in: "refund_rate", isKey: false))
+        let sales = sum(
+            "initial_buys", "resubscribes", "renewals", "recoveries", "one_time_purchases")
+        #expect(sum("trials") > 0)
+        for (title, base) in [
+            ("Refund rate, with trials", sales),
+            ("Refund rate of paid purchases", sales - sum("trials")),
+        ] {
+            let rate = ReportValue.ratio(sum("refunds") - sum("refund_reversals"), base)
+            #expect(
+                try card(title, of: page)
+                    == ShownValue.text(rate, in: "refund_rate", isKey: false), "\(title)")
+        }
         let recorded = try asker.page("/subscriptions?period=all&in=recorded").text
         #expect(all.count > 1)
         for row in all {
@@ -142,7 +147,10 @@ struct SubscriptionsPageTests {
             let headings = part.matches(of: #/<th scope="col"[^>]*>([^<]*)</#).map {
                 String($0.1)
             }
-            #expect(headings.contains("churn rate") && headings.contains("refund rate"))
+            #expect(headings.contains("churn rate, with trials"))
+            #expect(headings.contains("refund rate, with trials"))
+            #expect(headings.contains("refund rate, without trials"))
+            #expect(headings.contains("sales less refunds"))
         }
         let row = try #require(
             try rows(
@@ -156,6 +164,63 @@ struct SubscriptionsPageTests {
         let text = ShownValue.text(rate, in: "churn_rate", isKey: false)
         #expect(page.contains("storefront=DEU"))
         #expect(page.contains("measure=churn_rate\">\(text)</a>"), "\(text)")
+    }
+
+    @Test("paid periods have their own churn rate, whose base has no trials, as a division")
+    func paidPeriods() throws {
+        let page = try asker.page("/subscriptions?period=all")
+        let product = ["--where", "product_id=daybreak.monthly"]
+        func counts(_ offer: String) throws -> [String: Any] {
+            try #require(
+                try rows(["cohorts", "--by", "total", "--where", "offer=\(offer)"] + product).first)
+        }
+        let (paid, trials) = (try counts(""), try counts("introductory"))
+        // A trial that expires keeps its offer.
+        let expired = integer(paid["expirations"])
+        #expect(expired > 0 && integer(trials["expirations"]) > 0)
+        let renewed = integer(paid["renewals"]) - integer(paid["trial_conversions"])
+        let rate = ReportValue.ratio(expired, expired + renewed)
+        let door = try #require(
+            page.links.first { link in
+                ["product_id=daybreak.monthly", "offer=&", "measure=period_churn_rate"].allSatisfy {
+                    link.address.contains($0)
+                }
+            })
+        #expect(door.text == ShownValue.text(rate, in: "period_churn_rate", isKey: false))
+        let explained = try asker.page(door.address).text
+        #expect(explained.contains("expirations / (expirations + renewals - trial conversions)"))
+        #expect(explained.contains("adds up: ") && !explained.contains("does not add up"))
+        let start = try #require(page.text.range(of: "<h2>Trials and paid periods</h2>"))
+        let rest = page.text[start.upperBound...]
+        let table = rest[..<(try #require(rest.range(of: "</table>")).lowerBound)]
+        let heading = "<th scope=\"col\" class=\"number\">"
+        #expect(table.contains("\(heading)expired introductory offers</th>"))
+        #expect(table.contains("\(heading)churn rate of paid periods</th>"))
+        let expiredTrials = ShownValue.grouped(integer(trials["expirations"]))
+        #expect(table.contains("measure=expirations\">\(expiredTrials)</a>"))
+    }
+
+    @Test("a country has its sales less refunds, as an explained sum")
+    func netSales() throws {
+        let page = try asker.page("/subscriptions?period=all&in=recorded")
+        let row = try #require(
+            try rows(
+                "store-notifications", "--by", "total", "--where", "environment=Production",
+                "--where", "storefront=DEU", "--where", "currency=EUR"
+            ).first)
+        let refunded = integer(row["refunded_micros"])
+        #expect(refunded > 0)
+        let net = ShownValue.money(integer(row["gross_micros"]) - refunded, "EUR")
+        let door = try #require(
+            page.links.first { link in
+                ["storefront=DEU", "currency=EUR", "measure=net_micros"].allSatisfy {
+                    link.address.contains($0)
+                }
+            })
+        #expect(door.text == net)
+        let explained = try asker.page(door.address).text
+        #expect(explained.contains("sales less refunds = gross - refunded = "))
+        #expect(explained.contains("adds up: "))
     }
 
     @Test("a cell of a curve opens into the events up to its age, which add up to it")
