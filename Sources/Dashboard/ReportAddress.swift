@@ -166,11 +166,11 @@ struct ReportAddress {
     }
 
     /// Whether the explanation of a measure needs the currency of amounts: records have amounts in their own currency,
-    /// but a quotient of several needs one, and a sum of stored rows shows its conversion.
+    /// but a quotient of several needs one, and a sum of amounts shows its conversion.
     private func keepsTarget(_ measure: String) -> Bool {
         let parts = DerivedMeasure.named(measure, of: request.name)?.parts ?? [measure]
         return Funnel.isRatio(measure)
-            || has(.sums) && parts.contains(where: MoneyByCurrency.isMoney)
+            || has(.amounts) && parts.contains(where: MoneyByCurrency.isMoney)
     }
 
     // MARK: Commands

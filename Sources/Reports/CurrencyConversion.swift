@@ -10,6 +10,8 @@ package final class CurrencyConversion {
     private let rates: CurrencyRates
     /// The name of the rates file, for messages.
     private let file: String
+    /// The only currency whose amounts count; nil for all.
+    private let only: String?
     private var used: [String: Use] = [:]
     private var missing: [String: Set<String>] = [:]
 
@@ -20,8 +22,11 @@ package final class CurrencyConversion {
         var days: [String: (numerator: Int128, denominator: Int128)] = [:]
     }
 
-    package init(to target: String, by rates: CurrencyRates, of file: String) {
+    package init(
+        to target: String, by rates: CurrencyRates, of file: String, only: String? = nil
+    ) {
         self.target = target
+        self.only = only
         self.rates = rates
         self.file = file
     }
@@ -32,6 +37,7 @@ package final class CurrencyConversion {
     ///   - micros: millionths of the currency's unit.
     ///   - day: UTC; empty when it is not known.
     func converted(_ micros: Int128, of currency: String, on day: String) -> Int128 {
+        guard only == nil || only == currency else { return 0 }
         guard micros != 0, currency != target else { return micros }
         guard let rate = rate(of: currency, on: day) else { return 0 }
         let (product, overflows) = micros.magnitude.multipliedReportingOverflow(

@@ -85,6 +85,8 @@ package struct ReportRequest: Hashable, Sendable {
     package var leavesOutZeros = false
     /// The currency that all amounts are converted into; nil to keep the original ones.
     package var target: String?
+    /// With a target, the only currency whose amounts count: the others become 0. Nil for all.
+    package var onlyCurrency: String?
     /// Whether the reader is limited to some campaigns. Notices that name others are then left out.
     package var isScoped = false
     /// Whether measures of whole apps are left out unless requested.
@@ -174,7 +176,8 @@ package struct ReportRequest: Hashable, Sendable {
                 "--in '\(target)' is not a currency: write three capital letters")
         }
         return CurrencyConversion(
-            to: target, by: try configuration.rates(), of: configuration.directory.ratesPath)
+            to: target, by: try configuration.rates(), of: configuration.directory.ratesPath,
+            only: onlyCurrency)
     }
 
     /// The answer of a computed report: its arranged rows with the requested measures.

@@ -128,6 +128,36 @@ struct SubscriptionsPageTests {
         #expect(explained.contains(">\(recorded)</a>"), "\(recorded)")
     }
 
+    @Test("a converted spend is the visible sum of its currencies, each in the chosen currency")
+    func spend() throws {
+        var request = ReportAddress("funnel", by: ["day"], measures: ["cost_micros"])
+        request.target = "USD"
+        request.since = "2026-11-20"
+        let page = try asker.page(request.explanation(of: "cost_micros", where: []).text).text
+        let days = [
+            "funnel", "--by", "total", "--measures", "cost_micros", "--since", "2026-11-20",
+        ]
+        func cost(_ currency: String, _ more: String...) throws -> Int128 {
+            let row = try rows(days + more).first { $0["currency"] as? String == currency }
+            return integer(row?["cost_micros"])
+        }
+        let total = try cost("USD", "--in", "USD")
+        let (euros, dollars) = (try cost("EUR"), try cost("USD"))
+        #expect(euros > 0 && dollars > 0 && total > euros + dollars)
+        #expect(page.contains(">\(ShownValue.money(euros, "EUR"))</a>"))
+        let parts = [total - dollars, dollars]
+        let digits = ExplanationPage.fractionDigits(parts, addingUpTo: total)
+        let shown = parts.map { ShownValue.money($0, "USD", fractionDigits: digits) }
+        #expect(page.contains("Sum: \(shown[0]) + \(shown[1]) = "), "\(shown)")
+        #expect(page.contains(">\(ShownValue.money(total, "USD"))</strong>"))
+        #expect(page.contains("<summary>Converted amounts by day</summary>"))
+        #expect(page.contains("adds up: ") && !page.contains("does not add up"))
+        // 1.004 and 1.004 are not 1.00 and 1.00, which would not add up to 2.01.
+        #expect(ExplanationPage.fractionDigits([1_004_000, 1_004_000], addingUpTo: 2_008_000) == 3)
+        #expect(ExplanationPage.fractionDigits([1_250_000, 1_250_000], addingUpTo: 2_500_000) == 2)
+        #expect(ExplanationPage.fractionDigits([1, 1], addingUpTo: 3) == 6)
+    }
+
     @Test("amounts without a rate stay as recorded, and the section says which rate is missing")
     func missingRates() throws {
         // The demo has no rate of JPY.
