@@ -106,7 +106,9 @@ extension PageWriter {
     }
 
     /// The chosen measure, and links to the others.
-    mutating func choice(_ parameter: String, of measures: [String]) throws -> String {
+    mutating func choice(
+        _ parameter: String, of measures: [String], label: String = "Show"
+    ) throws -> String {
         let chosen = context.parameters[parameter].nonempty ?? measures[0]
         guard measures.contains(chosen) else {
             throw CommandError.usage(
@@ -115,7 +117,7 @@ extension PageWriter {
         let context = context
         write { html in
             html.element("p", ["class": "choices switch"]) { html in
-                html.text("Show ")
+                html.text("\(label) ")
                 for measure in measures {
                     html.link(
                         ShownValue.heading(measure),

@@ -46,6 +46,7 @@ enum DashboardPage: String, CaseIterable {
         case .campaigns: ["sort", "columns"]
         case .cohorts: ["show", "buyers"]
         case .subscriptions: ["show"]
+        case .publisher: ["sort"]
         case .live: ["topic", "refused", PageContext.paused]
         case .postbacks: ["copies"]
         case .partners: ["partner", "state"]

@@ -15,13 +15,13 @@ struct JoinedTable {
     let moreRows: Int
     /// The rows of each answer, by the texts of their keys.
     private let rows: [[[String]: [ReportValue]]]
-    /// The keys in the order of the first answer that has them.
+    /// The keys, first in the order of the answers with the sorting measure, then of the others.
     private let keys: [[String]]
     /// The keys of rows of zeros.
     private let emptyKeys: Set<[String]>
 
     /// - Parameters:
-    ///   - sort: the measure that sorts the rows of each answer, largest first; nil for the largest key first.
+    ///   - sort: the measure that sorts the rows, largest first; nil for the largest key first.
     ///   - labels: the headings of the first measure of each answer; empty for the measures' own.
     init(_ answers: [PageAnswer], sort: String?, labels: [String] = []) {
         self.labels = labels
@@ -40,7 +40,10 @@ struct JoinedTable {
         }
         var keys: [[String]] = []
         var seen: Set<[String]> = []
-        for answer in answers {
+        // The answers with the measure decide the order.
+        let first = answers.filter { answer in sort.flatMap(answer.index) != nil }
+        let rest = answers.filter { answer in sort.flatMap(answer.index) == nil }
+        for answer in first + rest {
             keys += answer.rows(largest: sort).map { key($0, answer) }
                 .filter { seen.insert($0).inserted }
         }

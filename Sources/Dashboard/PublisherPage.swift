@@ -6,7 +6,8 @@ import Streams
 extension PageWriter {
     mutating func writePublisher() throws {
         let titles = [
-            "Earnings", "Earnings by buyer", "From overlay to click", "Click rate by placement",
+            "Earnings", "Earnings by source app", "Earnings by buyer", "From overlay to click",
+            "Click rate by placement",
             "Loss reasons", "Ad signatures by verdict", "Fraud signals",
         ]
         writeContents(titles)
@@ -17,11 +18,14 @@ extension PageWriter {
             "Earnings",
             "Earnings are the prices of billing notices: each is for a thousand ads (CPM), so an ad earns a thousandth. Win rate is wins / bids, average CPM is 1,000 × earnings / billed."
         ) { try $0.writeEarnings() }
-        try section("Earnings by buyer") { try $0.writeBuyers() }
+        try section("Earnings by source app") {
+            try $0.writeEarnings(by: PageContext.sourceApp)
+        }
+        try section("Earnings by buyer") { try $0.writeEarnings(by: "seat") }
         try section("From overlay to click") { try $0.writeOverlayCards() }
         try section(
             "Click rate by placement",
-            "Click rate is clicks / (presented + viewed). A click counts if a person clicked, the overlay was presented, and the SDK and the bid report clicks. clicks is the sum of user_clicks (overlays, in-app ads), paid_clicks and organic_clicks (recommendations). Clicks that no person made, or that must not count, have their own columns: automatic_clicks, early, not_presented, unsupported_sdk, untracked."
+            "Click rate is clicks / (presented + viewed). A click counts if a person clicked, the overlay was presented, and the SDK and the bid report clicks. clicks is the sum of user_clicks (overlays, in-app ads), paid_clicks and organic_clicks (recommendations). Clicks that no person made, or that must not count, have their own columns: automatic_clicks, early, not_presented, unsupported_sdk, untracked. The 95 % interval of a click rate is computed from its counts (Wilson): rates whose intervals overlap may be equal."
         ) { try $0.writePlacements() }
         try section("Loss reasons", "As reported in loss notices of bidders.") {
             try $0.writeLossReasons()
@@ -175,14 +179,14 @@ extension PageWriter {
         }
     }
 
-    private mutating func writeBuyers() throws {
+    private mutating func writeEarnings(by column: String) throws {
         let counts = ["bids", "wins", "billed"]
         let request = ReportAddress(
-            "bids", by: ["seat"], measures: counts + DerivedMeasure.earnings.parts)
-        var buyers = try answer(request)
-        buyers.add([.of(.winRate), .of(.earnings), .averageCPM])
-        buyers.show(["bids", "wins", "win_rate", "billed", "earnings_micros", "average_cpm"])
-        try table(buyers, sort: "earnings_micros")
+            "bids", by: [column], measures: counts + DerivedMeasure.earnings.parts)
+        var earnings = try answer(request)
+        earnings.add([.of(.winRate), .of(.earnings), .averageCPM])
+        earnings.show(["bids", "wins", "win_rate", "billed", "earnings_micros", "average_cpm"])
+        try table(earnings, sort: "earnings_micros")
     }
 
     // MARK: Ads and clicks
@@ -221,10 +225,13 @@ extension PageWriter {
     /// Shown ads, clicks and their rate in one table.
     private mutating func writePlacements() throws {
         let keys = ["format", "placement"]
+        let sort = try choice("sort", of: ["presented", ClickRates.rate], label: "Sort by")
         var rates = try answer(ReportAddress(ClickRates.name, by: keys))
+        let interval = Self.addIntervals(to: &rates)
         var answers: [PageAnswer] = []
         if let ads = try unlessMissing(ReportAddress("impressions", by: keys)) {
-            rates.show(ClickRates.measureNames.filter { ads.index(of: $0) == nil })
+            rates.show(
+                ClickRates.measureNames.filter { ads.index(of: $0) == nil } + [interval])
             answers.append(ads)
         }
         answers.append(rates)
@@ -233,7 +240,7 @@ extension PageWriter {
                 OverlayClicksKey.table.measures.filter { !ClickRates.measureNames.contains($0) })
             answers.append(clicks)
         }
-        let table = JoinedTable(answers, sort: "presented")
+        let table = JoinedTable(answers, sort: sort)
         for notice in rates.notices { writeNotices([notice]) }
         guard !table.isEmpty else {
             writeNoRows()
@@ -244,6 +251,27 @@ extension PageWriter {
         writeConstants(table.constantKeys)
         writeMoreRows(table.moreRows)
         files(of: answers.map(\.request))
+    }
+
+    /// Adds the interval of each click rate. Returns the column's name.
+    private static func addIntervals(to rates: inout PageAnswer) -> String {
+        let name = "share_interval"
+        let all = rates
+        rates.add(.init(name, isNumber: true), explainedBy: nil) { row in
+            func count(_ measure: String) -> Int128? {
+                if case .integer(let count) = all.value(row, measure) { count } else { nil }
+            }
+            guard let clicks = count("clicks"), let presented = count("presented"),
+                let viewed = count("viewed")
+            else { return .null }
+            let interval = ShareInterval(clicks, of: presented + viewed)
+            guard interval.low != .null else { return .null }
+            func text(_ bound: ReportValue) -> String {
+                ShownValue.text(bound, in: name, isKey: false)
+            }
+            return .text("\(text(interval.low)) to \(text(interval.high))")
+        }
+        return name
     }
 
     /// The answer to a request; nil without a store.

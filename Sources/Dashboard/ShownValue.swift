@@ -18,7 +18,7 @@ enum ShownValue {
         "average_cpm": "average CPM", "kept_rate": "retention",
         "churn_rate": "churn rate, with trials", "refund_rate": "refund rate, with trials",
         "paid_refund_rate": "refund rate, without trials",
-        "net_micros": "sales less refunds",
+        "net_micros": "sales less refunds", "share_interval": "95 % interval",
         "ad_network_id": "network", "app_id": "app", "source_app_id": "source app",
         "reengagements": "re-engagements",
         "did_win": "won", "conversion_type": "kind of install", "sequence_index": "postback number",

@@ -18,7 +18,7 @@ package struct ClickRates: Sendable {
     ]
     fileprivate static let catalogCampaign = CatalogCampaignColumn(columns)
     package static let columnNames = columns.map(\.name)
-    static let rate = "ctr"
+    package static let rate = "ctr"
     package static let measureNames = counts.map(\.name) + [rate]
 
     package let table: ReportTable

@@ -40,22 +40,6 @@ package struct FraudSignals: Sendable {
 private struct Share {
     var count = Int128(0)
     var total = Int128(0)
-
-    /// With six decimals.
-    private static func decimal(_ value: Double) -> ReportValue {
-        .ratio(Int128((value * 1_000_000).rounded()), 1_000_000)
-    }
-
-    /// Wilson's 95 % interval: it also holds for small counts and for shares near 0 and 1.
-    var interval: (low: ReportValue, high: ReportValue) {
-        guard total > 0 else { return (.null, .null) }
-        let (n, z) = (Double(total), 1.959963984540054)
-        let p = Double(count) / n
-        let scale = 1 + z * z / n
-        let center = (p + z * z / (2 * n)) / scale
-        let half = z / scale * (p * (1 - p) / n + z * z / (4 * n * n)).squareRoot()
-        return (Self.decimal(max(0, center - half)), Self.decimal(min(1, center + half)))
-    }
 }
 
 extension OpenStores {
@@ -259,12 +243,12 @@ private struct SignalFold {
         let values = rows.sorted.flatMap { group in
             signals.map { signal -> [ReportValue] in
                 let share = group.sums[signal] ?? Share()
-                let (low, high) = share.interval
+                let interval = ShareInterval(share.count, of: share.total)
                 let isKnown = share.total > 0
                 return zip(selection.columns, group.columns).map { $0.reportValue($1) } + [
                     .text(signal.rawValue), isKnown ? .integer(share.count) : .null,
                     isKnown ? .integer(share.total) : .null, .ratio(share.count, share.total),
-                    low, high,
+                    interval.low, interval.high,
                 ]
             }
         }

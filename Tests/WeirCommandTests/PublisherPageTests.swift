@@ -96,6 +96,73 @@ struct PublisherPageTests {
         #expect(answer.table.columns.map(\.name) == ["seat", "average_cpm", "bids"])
     }
 
+    @Test("each source app has its earnings and bids, which add up to those of the app")
+    func sourceApps() throws {
+        let part = try section(
+            "Earnings by source app", of: asker.page("/publisher?period=all").text)
+        let links = part.matches(of: #/<a href="([^"]*)"[^>]*>([^<]*)<\/a>/#)
+        let apps = try rows(["dump", "bids", "--by", "source_app_id", "--measures", "bids,billed"])
+            .filter { integer($0["bids"]) > 0 }
+        #expect(!apps.isEmpty && part.contains(">earnings</th>"))
+        for app in apps {
+            let id = "source_app_id=\(app["source_app_id"] ?? "")&amp;"
+            for measure in ["bids", "billed"] {
+                let shown = links.filter {
+                    $0.1.contains(id) && $0.1.hasSuffix("measure=\(measure)")
+                }
+                let sum = shown.reduce(Int128(0)) {
+                    $0 + (Int128($1.2.replacing(",", with: "")) ?? 0)
+                }
+                #expect(sum == integer(app[measure]), "\(id) \(measure)")
+            }
+            #expect(part.contains("<a href=\"/explain/bids?\(id)"), "\(id)")
+        }
+    }
+
+    @Test("a click rate has its interval, and orders the rows on request")
+    func clickRates() throws {
+        let title = "Click rate by placement"
+        func placements(_ query: String) throws -> [String] {
+            try section(title, of: asker.page("/publisher?period=all\(query)").text)
+                .matches(of: #/<th scope="row">([^<]*)</#).map { String($0.1) }
+        }
+        let rates = try rows(["dump", "click-rates", "--by", "format,placement"])
+        func sorted(_ measure: String) -> [Double] {
+            rates.compactMap { ($0[measure] as? NSNumber)?.doubleValue }.sorted(by: >)
+        }
+        let part = try section(title, of: asker.page("/publisher?period=all&sort=ctr").text)
+        #expect(part.contains(">95 % interval</th>"))
+        var compared = 0
+        for row in rates {
+            let clicks = integer(row["clicks"])
+            let shown = integer(row["presented"]) + integer(row["viewed"])
+            guard clicks > 0, clicks <= shown else { continue }
+            let interval = ShareInterval(clicks, of: shown)
+            let text = [interval.low, interval.high].map {
+                ShownValue.text($0, in: "share", isKey: false)
+            }.joined(separator: " to ")
+            #expect(part.contains(">\(text)</span>"), "\(text)")
+            compared += 1
+        }
+        #expect(compared > 0)
+        // The shown rates are in order.
+        let shown = part.matches(of: #/measure=ctr">([0-9.,]+) %</#).compactMap { Double($0.1) }
+        #expect(
+            shown == shown.sorted(by: >)
+                && shown.first
+                    == sorted("ctr").first.map {
+                        ($0 * 10_000).rounded() / 100
+                    }
+        )
+        #expect(part.contains("sort=presented\">presented</a>"))
+        #expect(try Set(placements("")) == Set(placements("&sort=ctr")))
+        #expect(try asker.page("/publisher?sort=none").status == 400)
+        // Wilson's interval of 8 of 10.
+        let known = ShareInterval(8, of: 10)
+        #expect(known.low == .decimal("0.490162") && known.high == .decimal("0.943318"))
+        #expect(ShareInterval(3, of: 2).low == .null)
+    }
+
     @Test("fraud signals of fewer than 30 records are counted and left out")
     func fraudSignals() throws {
         let page = try asker.page("/publisher?period=all").text
