@@ -79,7 +79,7 @@ extension PageWriter {
         write { html in
             html.element("p", ["class": "note"]) { html in
                 html.text(
-                    "No campaign has a target. To see which ones are above or below, add a line to a campaign in catalog.yaml: "
+                    "No campaign has a target. To see which ones to scale and which to stop, add a line to an entry under campaigns in catalog.yaml: "
                 )
                 html.element("code", text: "target_roas_7: 0.40")
                 html.text(" (return by day 7) or ")
@@ -231,7 +231,7 @@ extension PageWriter {
         }
         // Returns count installs.
         if !isReengagement {
-            try section(byAge) { try $0.writeReturns() }
+            try section(byAge, Self.whichReturn) { try $0.writeReturns() }
         }
         try section("Conversion values", "Postbacks by value, and what each value means.") {
             try $0.writeConversionValues()
@@ -244,6 +244,9 @@ extension PageWriter {
         try writeCampaignDetails(measures)
         return title
     }
+
+    private static let whichReturn =
+        "Read the first table first: its range is usually the narrowest. The answers differ because \(ReturnKind.estimated.title) fills in missing values, \(ReturnKind.complete.title) leaves them open, and \(ReturnKind.bounds.title) also counts days that still expect postbacks."
 
     /// Whether the postbacks of the shown days are re-engagements only.
     private mutating func isReengagement() throws -> Bool {

@@ -134,7 +134,9 @@ extension ExplanationPage {
         let converted = try currencies.map { currency in
             let found = try answer(measure, by: ["day"], in: target, only: currency)
             return Dictionary(
-                found.rows.map { ($0[0].plainText, amount(found.value($0, measure), measure)) },
+                found.rows.map {
+                    (found.value($0, "day").plainText, amount(found.value($0, measure), measure))
+                },
                 uniquingKeysWith: { first, _ in first })
         }
         html.element("details") { html in
@@ -149,7 +151,7 @@ extension ExplanationPage {
                             guard micros != 0 else { continue }
                             let address = recorded.request.explanation(
                                 of: measure, where: recorded.key(of: row))
-                            let day = row[0].plainText
+                            let day = recorded.value(row, "day").plainText
                             html.element("tr") { html in
                                 html.rowHeader(isFirst: true) { $0.named(day, nil) }
                                 html.element("td", text: currency)

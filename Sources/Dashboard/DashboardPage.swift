@@ -48,7 +48,7 @@ enum DashboardPage: String, CaseIterable {
         case .subscriptions: ["show"]
         case .publisher: ["sort"]
         case .live: ["topic", "refused", PageContext.paused]
-        case .postbacks: ["copies"]
+        case .postbacks: ["copies", "rows"]
         case .partners: ["partner", "state"]
         case .actions: ["id"]
         default: []

@@ -158,11 +158,11 @@ extension PageWriter {
             let rows = all.rows.filter {
                 status == Self.allCopies || $0.first?.plainText == status
             }
-            let table = ReportTable(
-                columns: all.columns, rows: Array(rows.prefix(PageWriter.mostRows)))
-            page.paragraph(
-                "\(counted(rows.count, "postback")) with this result\(rows.count > table.rows.count ? ". The first \(table.rows.count) are shown" : "")."
-            )
+            let limit = try page.mostCopies()
+            let table = ReportTable(columns: all.columns, rows: Array(rows.prefix(limit)))
+            page.paragraph("\(counted(rows.count, "postback")) with this result.")
+            page.writeTotals(of: ReportTable(columns: all.columns, rows: rows))
+            page.writeRest(rows.count - table.rows.count, shown: table.rows.count)
             page.write {
                 ReportView.write(
                     table, to: &$0,
@@ -176,8 +176,78 @@ extension PageWriter {
             }
             page.write { $0.element("pre", text: command) }
         }
-        let back = context.address(changing: [Self.copies: nil, "ad_network_id": nil])
+        let back = context.address(changing: [
+            Self.copies: nil, Self.more.name: nil, "ad_network_id": nil,
+        ])
         write { html in html.element("p") { $0.link("All of Postbacks", to: back) } }
+    }
+
+    /// The parameter that lists more postbacks, and its value.
+    private static let more = (name: "rows", value: "all")
+
+    /// The number of listed postbacks.
+    private func mostCopies() throws -> Int {
+        guard let asked = context.parameters[Self.more.name].nonempty else { return Self.mostRows }
+        guard asked == Self.more.value else {
+            throw CommandError.usage(
+                "unknown \(Self.more.name) '\(asked)': use \(Self.more.value), or leave it out")
+        }
+        return PageSource.mostRows
+    }
+
+    /// The postbacks of each network and their copies on both sides, with the sums.
+    private mutating func writeTotals(of list: ReportTable) {
+        func index(_ column: String) -> Int? { list.columns.firstIndex { $0.name == column } }
+        guard let network = index("ad_network_id"), let ofNetwork = index("network_offsets"),
+            let ofDeveloper = index("developer_offsets")
+        else { return }
+        func copies(_ rows: [[ReportValue]], _ column: Int) -> ReportValue {
+            .integer(
+                rows.reduce(0) { $0 + Int128($1[column].plainText.split(separator: " ").count) })
+        }
+        let groups = Dictionary(grouping: list.rows) { $0[network].plainText }
+        let counts = ["postbacks", "network_copies", "developer_copies"]
+        let totals = ReportTable(
+            columns: [.init("ad_network_id")] + counts.map { .init($0, isNumber: true) },
+            rows: groups.sorted { $0.key < $1.key }.map { name, rows in
+                [
+                    .text(name), .integer(Int128(rows.count)), copies(rows, ofNetwork),
+                    copies(rows, ofDeveloper),
+                ]
+            }, keyCount: 1
+        ).withTotal("all networks")
+        let names = source.names(for: context.scope)
+        guard !totals.rows.isEmpty else { return }
+        write {
+            ReportView.write(
+                totals, named: "Copies by network", to: &$0, counts: Set(counts),
+                text: { row, column in
+                    let (name, value) = (totals.columns[column].name, totals.rows[row][column])
+                    let text = ShownValue.text(value, in: name, isKey: column == 0)
+                    return names.name(text, in: name).map { "\($0) (\(text))" } ?? text
+                })
+        }
+    }
+
+    /// How to see the postbacks that are not listed.
+    private mutating func writeRest(_ rest: Int, shown: Int) {
+        guard rest > 0 else { return }
+        let context = context
+        let most = ShownValue.grouped(Int128(PageSource.mostRows))
+        write { html in
+            html.element("p", ["class": "note"]) { html in
+                html.text(
+                    "The first \(ShownValue.grouped(Int128(shown))) are listed, \(ShownValue.grouped(Int128(rest))) more are not. "
+                )
+                if shown < PageSource.mostRows {
+                    html.link(
+                        "List up to \(most)",
+                        to: context.address(changing: [Self.more.name: Self.more.value]))
+                    html.text(". ")
+                }
+                html.text("The command below lists the postbacks of every result.")
+            }
+        }
     }
 
     /// The page of the first copy in a column of offsets.
@@ -195,20 +265,39 @@ extension PageWriter {
 
     // MARK: Records
 
+    /// The number of all records of a kind, whatever their topic and reason.
+    private mutating func writeTotal(of kind: String) throws {
+        let answer = try answer(ReportAddress(kind, measures: ["records"]))
+        guard let row = answer.rows.first, let count = answer.only("records"), !count.isZero else {
+            return
+        }
+        write { html in
+            html.element("p") { html in
+                html.text("Records in total: ")
+                NumberLink(answer, row: row).write(count, of: "records", to: &html)
+            }
+        }
+    }
+
     /// Records that do not count, with the reason.
     mutating func writeRecords() throws {
         try section(
             "Rejected records",
             "Click a record to see its bytes. After a fix, requeue the records of a reason."
         ) { page in
+            try page.writeTotal(of: "rejected")
             try page.writeRefusals("rejected")
             try page.writeRequeueButtons("rejected")
         }
         try section(
             "Conflicting copies",
             "Copies of a counted record with other content. Among copies of equal rank, the first counts."
-        ) { try $0.writeRefusals("conflicts") }
+        ) { page in
+            try page.writeTotal(of: "conflicts")
+            try page.writeRefusals("conflicts")
+        }
         try section("Untrusted copies", "Their signature is not valid.") {
+            try $0.writeTotal(of: "untrusted")
             try $0.writeRefusals("untrusted")
             try $0.writeRequeueButtons("untrusted")
         }

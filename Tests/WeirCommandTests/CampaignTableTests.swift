@@ -217,6 +217,8 @@ struct CampaignTableTests {
                 "estimated: \(ShownValue.grouped(Int128(installs))) installs of 28 Oct – 14 Nov 2026, spend "
             ), "\(words)")
         #expect(installs > 0 && words.contains(". Only days that expect no more postbacks"))
+        #expect(
+            page.text.contains("add a line to an entry under campaigns in catalog.yaml: <code>"))
         let young = try asker.page("/campaigns?period=7d&columns=roas_7_estimated")
         #expect(young.text.contains("is not shown: none of these days is complete"))
     }

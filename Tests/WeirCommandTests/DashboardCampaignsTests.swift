@@ -285,6 +285,9 @@ struct DashboardCampaignsTests {
         let rest = "app_id=6448231907&ad_network_id=kst8r5m3vd.skadnetwork&period=7d"
         let page = try asker.page("/campaign?campaign=6137&\(rest)")
         #expect(!page.text.contains("Re-engagement campaign"))
+        #expect(
+            try section("Return on spend by age", of: page).contains(
+                "Read the first table first: its range is usually the narrowest."))
         for (title, report) in [
             ("Bids by source app", "bids"), ("Ads by placement", "impressions"),
             ("Clicks by placement", "overlay-clicks"), ("Loss reasons", "loss-reasons"),

@@ -113,4 +113,29 @@ struct PostbacksPageTests {
         }
         #expect(try asker.page("/postbacks?copies=none").status == 400)
     }
+
+    @Test("a list of copies has the copies of each network and their sums, and can be longer")
+    func sumsOfCopies() throws {
+        let page = try asker.page("/postbacks?period=all&copies=postbacks").text
+        let printed = try rows(["reconcile", "--records", "--all"])
+        func copies(_ column: String) -> Int {
+            printed.reduce(0) {
+                $0 + (($1[column] as? String)?.split(separator: " ").count ?? 0)
+            }
+        }
+        let sums = [printed.count, copies("network_offsets"), copies("developer_offsets")]
+        #expect(sums.allSatisfy { $0 > 0 })
+        let table = try cells(
+            "Network copies compared with developer copies: Postbacks", of: page)
+        #expect(table.first == ["network", "postbacks", "network copies", "developer copies"])
+        let networks = table.dropFirst().filter { $0[0] != "all networks" }
+        #expect(
+            networks.count == Set(printed.compactMap { $0["ad_network_id"] as? String }).count)
+        for (index, sum) in sums.enumerated() {
+            #expect(networks.reduce(0) { $0 + (Int($1[index + 1]) ?? 0) } == sum)
+            if networks.count > 1 { #expect(table.last?[index + 1] == "\(sum)") }
+        }
+        #expect(try asker.page("/postbacks?period=all&copies=postbacks&rows=all").status == 200)
+        #expect(try asker.page("/postbacks?period=all&copies=postbacks&rows=9").status == 400)
+    }
 }

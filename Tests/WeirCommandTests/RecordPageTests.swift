@@ -64,4 +64,17 @@ struct RecordPageTests {
         let live = try asker.page("/live").text
         #expect(live.contains(">rejected</th>") && !live.contains(">refused<"))
     }
+
+    @Test("the page Records has the number of all rejected records")
+    func total() throws {
+        let page = try asker.page("/records?period=all")
+        let links = page.links.filter {
+            $0.address.hasPrefix("/explain/rejected?") && $0.address.hasSuffix("measure=records")
+        }
+        let counts = links.compactMap { Int($0.text.replacing(",", with: "")) }
+        // The first is the total, and the others are those of topics, types and reasons.
+        let total = try #require(counts.first)
+        #expect(page.text.contains("Records in total: <a "))
+        #expect(counts.count > 2 && total == counts.dropFirst().reduce(0, +))
+    }
 }
