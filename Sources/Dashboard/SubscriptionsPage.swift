@@ -62,7 +62,7 @@ extension PageWriter {
         DerivedMeasure.paidRefundRate.name,
     ]
     private static let notificationRates: [DerivedColumn] = [
-        .of(.netSales), .of(.churned), .of(.churnRate), .of(.refundRate), .of(.paidRefundRate),
+        .of(.churned), .of(.churnRate), .of(.refundRate), .of(.paidRefundRate),
     ]
 
     mutating func writeSubscriptions() throws {
@@ -214,7 +214,7 @@ extension PageWriter {
     private mutating func writeNotifications(by columns: [String], sort: String? = nil) throws {
         var request = ReportAddress("store-notifications", by: columns + ["currency"])
         var everything = try limited(request, to: days)
-        let derived = Self.notificationRates
+        let derived = [.of(.netSales)] + Self.notificationRates
         let everyMeasure = Self.notificationMeasures + derived.flatMap(\.parts)
         request.measures = StoreNotificationsKey.table.measures.filter(everyMeasure.contains)
         var answer = try answer(
