@@ -73,7 +73,7 @@ extension PageWriter {
         try section("Results") { try $0.writeSubscriptionCards() }
         try section(
             periods,
-            "Buyers whose first purchase was in these days, without family sharing. A trial ends with a first payment (trial conversion) or expires. A paid period ends with a renewal or expires, and its churn rate is expirations / (expirations + renewals - trial conversions), all of purchases without an offer. Expired introductory offers include those at a reduced price, because stored rows do not separate them from free trials. Expired promotional and other offers are not in this table."
+            "Buyers whose first purchase was in these days, without family sharing. A trial ends with a first payment (trial conversion) or expires. A paid period ends with a renewal or expires, and its churn rate is expirations / (expirations + renewals - trial conversions), all of purchases without an offer. The offer in the notification of an expiration shows that a trial expired. Expired introductory offers include those at a reduced price, because stored rows do not separate them from free trials. Expired promotional and other offers are not in this table."
         ) { try $0.writePeriods() }
         try section(
             "By product",
