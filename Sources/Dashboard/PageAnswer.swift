@@ -55,11 +55,12 @@ struct PageAnswer {
                     || isUnknown(row, $0)
             }
         }
+        let empty = rows.filter(isEmpty)
+        let kept = rows.filter { !isEmpty($0) }
         if let day = dayKey {
-            emptyDays.formUnion(
-                rows.filter(isEmpty).map { row in row.prefix(day + 1).map(\.plainText) })
+            emptyDays.formUnion(empty.map { row in row.prefix(day + 1).map(\.plainText) })
         }
-        keepRows { !isEmpty($0) }
+        table = ReportTable(columns: table.columns, rows: kept, keyCount: table.keyCount)
     }
 
     mutating func keepRows(where isWanted: ([ReportValue]) -> Bool) {
