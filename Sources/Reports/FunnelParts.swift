@@ -125,14 +125,14 @@ private struct FunnelPartReader {
 
     private func key(
         _ needs: FunnelNeeds, _ time: String
-    ) -> UnitCache<FunnelBasis, FunnelCells>.Key {
+    ) -> UnitKey<FunnelBasis> {
         var basis = figure.basis(needs)
         if slice.stream != PostbacksFold.streamName {
             basis.isByInstall = false
             basis.trustsDevelopment = false
         }
         if slice.stream != StoreNotificationsFold.streamName { basis.appsByBundle = [:] }
-        return UnitCache.Key(slice, basis, time: time)
+        return UnitKey(slice, basis, time: time)
     }
 
     // MARK: Hours and days

@@ -4,7 +4,7 @@ import Synchronization
 
 /// Sums of stores and the configuration, which pages read repeatedly.
 package final class ReportCache: Sendable {
-    let answers = AnswerCache()
+    let answers = VersionedCache<KeptAnswer.Key, KeptAnswer>(mostBytes: 100 << 20)
     let hours = HourLedgers()
     let sums = UnitCache<KeySums.Content, KeySums>(mostBytes: 256 << 20)
     let seen = UnitCache<String, SeenCampaigns>(mostBytes: 64 << 20)

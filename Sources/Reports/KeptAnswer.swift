@@ -1,67 +1,27 @@
 import ConfigurationValues
 import Store
 import Streams
-import Synchronization
 
-/// A cache of the rows of pages. They stay valid as long as the records and the configuration that they depend on are
-/// the same.
-final class AnswerCache: Sendable {
+/// The rows of a page. They stay valid as long as the records and the configuration that they depend on are the same.
+struct KeptAnswer: KeptValue {
     struct Key: Hashable {
         let request: ReportRequest
         let bound: RowBound
     }
 
-    private struct Entry {
-        let versions: [String]
+    struct Version: Equatable {
+        let records: [String]
         let parts: ConfigurationParts
-        let rows: ShownRows
-        var lastUse: Int
 
-        /// The number of its values.
-        var size: Int { 64 + rows.table.rows.count * rows.table.columns.count }
-    }
-
-    private struct State {
-        var entries: [Key: Entry] = [:]
-        var size = 0
-        var uses = 0
-    }
-
-    /// About a hundred megabytes.
-    private static let mostValues = 2_000_000
-
-    private let state = Mutex(State())
-
-    func rows(_ key: Key, _ versions: [String], _ parts: ConfigurationParts) -> ShownRows? {
-        state.withLock { state in
-            state.uses += 1
-            guard let entry = state.entries[key], entry.versions == versions,
-                entry.parts === parts
-            else { return nil }
-            state.entries[key]?.lastUse = state.uses
-            return entry.rows
+        static func == (one: Version, other: Version) -> Bool {
+            one.records == other.records && one.parts === other.parts
         }
     }
 
-    func keep(
-        _ rows: ShownRows, _ key: Key, _ versions: [String], _ parts: ConfigurationParts
-    ) {
-        state.withLock { state in
-            state.uses += 1
-            state.size -= state.entries.removeValue(forKey: key)?.size ?? 0
-            let entry = Entry(
-                versions: versions, parts: parts, rows: rows, lastUse: state.uses)
-            state.entries[key] = entry
-            state.size += entry.size
-            guard state.size > Self.mostValues else { return }
-            // Makes room for many at once.
-            for old in state.entries.sorted(by: { $0.value.lastUse < $1.value.lastUse }) {
-                guard state.size > Self.mostValues / 4 * 3 else { break }
-                state.size -= old.value.size
-                state.entries[old.key] = nil
-            }
-        }
-    }
+    let rows: ShownRows
+
+    /// A value takes about fifty bytes.
+    var byteCount: Int { 50 * (64 + rows.table.rows.count * rows.table.columns.count) }
 }
 
 /// The records that the rows of a request depend on.
@@ -176,12 +136,13 @@ extension ReportCache {
         let report = try requireReport(request.name)
         guard let parts = configuration.kept, let versions = state.versions(request, of: report)
         else { return try report.shownRows(request, stores, configuration, keeping: bound) }
-        let key = AnswerCache.Key(request: request, bound: bound)
-        if let rows = answers.rows(key, versions, parts) { return rows }
+        let key = KeptAnswer.Key(request: request, bound: bound)
+        let version = KeptAnswer.Version(records: versions, parts: parts)
+        if let answer = answers.value(key, version) { return answer.rows }
         let rows = try report.shownRows(request, stores, configuration, keeping: bound)
         // A restored backup can have the earlier state again.
         if stores.state(self, of: report.streams).versions(request, of: report) == versions {
-            answers.keep(rows, key, versions, parts)
+            answers.keep(KeptAnswer(rows: rows), key, version)
         }
         return rows
     }
@@ -198,15 +159,16 @@ extension ReportCache {
         // Lists have more rows.
         request.curve = question.showsRecords
         request.leavesOutZeros = question.showsMatched
-        let key = AnswerCache.Key(request: request, bound: RowBound(.max))
-        if let rows = answers.rows(key, versions, parts) {
+        let key = KeptAnswer.Key(request: request, bound: RowBound(.max))
+        let version = KeptAnswer.Version(records: versions, parts: parts)
+        if let rows = answers.value(key, version)?.rows {
             return Reconciliation(table: rows.table, notices: rows.notices)
         }
         let found = try stores.reconciliation(question)
         var rows = ShownRows(table: found.table, keyCount: 0)
         rows.notices = found.notices
         if stores.state(self, of: streams).versions(of: streams) == versions {
-            answers.keep(rows, key, versions, parts)
+            answers.keep(KeptAnswer(rows: rows), key, version)
         }
         return found
     }

@@ -2,30 +2,11 @@ import Store
 import Streams
 import Synchronization
 
-/// A cache of values that are computed from the records of a day or an hour of a store.
-///
-/// Most streams count a record in its hour, and no other record changes the hour's rows. So a value of an hour stays
-/// valid as long as the store has the same records of the hour: their number, their offsets, and the fingerprints of
-/// the first and the last. Values of other tables stay valid until the next commit.
-final class UnitCache<Content: Hashable & Sendable, Value: UnitValue>: Sendable {
-    struct Key: Hashable {
-        let path: String
-        let partitions: [Int32]
-        let content: Content
-        /// A day or an hour; empty for all rows.
-        let time: String
-
-        init(_ slice: StoreSlice, _ content: Content, time: String) {
-            path = slice.snapshot.path
-            partitions = slice.partitions.map(\.partition)
-            self.content = content
-            self.time = time
-        }
-    }
-
+/// A cache of values that are valid for one version each. The values that were not used for the longest time make room.
+final class VersionedCache<Key: Hashable & Sendable, Value: KeptValue>: Sendable {
     private struct Entry {
-        let version: UnitVersion
         let value: Value
+        let version: Value.Version
         var lastUse: Int
     }
 
@@ -41,7 +22,7 @@ final class UnitCache<Content: Hashable & Sendable, Value: UnitValue>: Sendable 
     /// - Parameter mostBytes: the approximate memory of all values.
     init(mostBytes: Int) { self.mostBytes = mostBytes }
 
-    func value(_ key: Key, _ version: UnitVersion) -> Value? {
+    func value(_ key: Key, _ version: Value.Version) -> Value? {
         state.withLock { state in
             state.uses += 1
             guard let entry = state.entries[key], entry.version == version else { return nil }
@@ -50,12 +31,12 @@ final class UnitCache<Content: Hashable & Sendable, Value: UnitValue>: Sendable 
         }
     }
 
-    func keep(_ value: Value, _ key: Key, _ version: UnitVersion) {
+    func keep(_ value: Value, _ key: Key, _ version: Value.Version) {
         state.withLock { state in
             state.uses += 1
             state.byteCount -= state.entries.removeValue(forKey: key)?.value.byteCount ?? 0
             guard value.byteCount <= mostBytes else { return }
-            state.entries[key] = Entry(version: version, value: value, lastUse: state.uses)
+            state.entries[key] = Entry(value: value, version: version, lastUse: state.uses)
             state.byteCount += value.byteCount
             guard state.byteCount > mostBytes else { return }
             // Makes room for many at once.
@@ -68,17 +49,51 @@ final class UnitCache<Content: Hashable & Sendable, Value: UnitValue>: Sendable 
     }
 }
 
-extension UnitCache {
+/// A value of a cache.
+protocol KeptValue: Sendable {
+    /// The state in which a value was computed.
+    associatedtype Version: Equatable & Sendable
+    /// Bytes in memory, about.
+    var byteCount: Int { get }
+}
+
+/// A value that is computed from the records of a day or an hour of a store.
+///
+/// Most streams count a record in its hour, and no other record changes the hour's rows. So a value of an hour stays
+/// valid as long as the store has the same records of the hour: their number, their offsets, and the fingerprints of
+/// the first and the last. Values of other tables stay valid until the next commit.
+protocol UnitValue: KeptValue where Version == UnitVersion {}
+
+struct UnitKey<Content: Hashable & Sendable>: Hashable {
+    let path: String
+    let partitions: [Int32]
+    let content: Content
+    /// A day or an hour; empty for all rows.
+    let time: String
+
+    init(_ slice: StoreSlice, _ content: Content, time: String) {
+        path = slice.snapshot.path
+        partitions = slice.partitions.map(\.partition)
+        self.content = content
+        self.time = time
+    }
+}
+
+typealias UnitCache<Content: Hashable & Sendable, Value: UnitValue> = VersionedCache<
+    UnitKey<Content>, Value
+>
+
+extension VersionedCache where Value: UnitValue {
     /// The values of days and hours, in order. Missing ones are read at once, and kept.
     ///
     /// - Parameters:
     ///   - units: their texts, and their versions; nil for a value that must not be kept.
     ///   - read: returns the values of missing units. A unit without a value has the empty one.
-    func values(
+    func values<Content>(
         of slice: StoreSlice, _ content: Content, _ units: [(text: String, version: UnitVersion?)],
         empty: Value, reading read: (_ missing: Set<String>) throws -> [String: Value]
-    ) throws -> [Value] {
-        func key(_ text: String) -> Key { Key(slice, content, time: text) }
+    ) throws -> [Value] where Key == UnitKey<Content> {
+        func key(_ text: String) -> Key { UnitKey(slice, content, time: text) }
         var found = units.map { unit in unit.version.flatMap { value(key(unit.text), $0) } }
         let missing = Set(units.indices.filter { found[$0] == nil }.map { units[$0].text })
         guard !missing.isEmpty else { return found.compactMap(\.self) }
@@ -90,12 +105,6 @@ extension UnitCache {
         }
         return found.compactMap(\.self)
     }
-}
-
-/// A value that is kept for a day or an hour.
-protocol UnitValue: Sendable {
-    /// Bytes in memory, about.
-    var byteCount: Int { get }
 }
 
 /// The state of a store in which a value was computed.
