@@ -74,7 +74,9 @@ struct CampaignColumn {
             note: "Share of the installs of these days that expect no more postbacks until day 7",
             content: .complete, isDefault: true),
         CampaignColumn(
-            id: "revenue", title: "Revenue", note: "From postbacks that arrived on these days",
+            id: "revenue", title: "Revenue",
+            note:
+                "Of known values in postbacks that arrived on these days. A missing value counts as 0 in both bounds.",
             content: .interval(low: "revenue_min_micros", high: "revenue_max_micros"),
             isDefault: true),
         CampaignColumn(
@@ -87,7 +89,7 @@ struct CampaignColumn {
         CampaignColumn(
             id: "maturity", title: "Windows closed",
             note:
-                "Share of the periods in which postbacks can arrive that are over. Each period of a day counts once.",
+                "Share of the periods in which postbacks can arrive that are over. Each period of a day counts once, whatever its installs.",
             content: .measure("maturity")),
         CampaignColumn(id: "bids", title: "Bids", content: .measure("bids")),
         CampaignColumn(id: "wins", title: "Wins", content: .measure("wins")),

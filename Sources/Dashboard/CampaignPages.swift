@@ -169,7 +169,7 @@ extension PageWriter {
         _ answer: PageAnswer, isReengagement: Bool = false, marks: [TrendMark]? = nil
     ) throws {
         try chart(
-            "Revenue by day of arrival, lower to upper bound, and spend", answer,
+            "Revenue of known values by day of arrival, lower to upper bound, and spend", answer,
             [
                 ("revenue", "revenue_min_micros", "revenue_max_micros"),
                 ("spend", "cost_micros", "cost_micros"),

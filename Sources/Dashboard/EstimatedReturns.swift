@@ -28,7 +28,7 @@ enum ReturnKind {
     var note: String {
         switch self {
         case .arrived:
-            "Revenue of the values that arrived on these days, divided by the spend of these days. A missing value counts as 0."
+            "Revenue of the values that arrived on these days, divided by the spend of these days. A missing value counts as 0 in both bounds, so the true return can be above the upper one."
         case .bounds:
             "Revenue of the installs of these days up to an age, divided by the spend of these days. The lower bound counts a missing value as 0, the upper one as the largest amount of the model. Open windows can still add revenue."
         case .complete:

@@ -16,8 +16,9 @@ extension PageWriter {
     static let campaignColumns = Funnel.campaignColumns + ["name"]
 
     static let aboutIntervals = """
-        Conversion values stand for ranges, so each amount has a lower and an upper bound. Windows that are still open \
-        can only increase it.
+        Conversion values stand for ranges, so each amount has a lower and an upper bound. Both are of known values: \
+        a missing value counts as 0, so the true revenue can be above the upper bound. Windows that are still open can \
+        only increase it.
         """
 
     /// Says how the return of the cards differs from that by day 7.
@@ -28,7 +29,7 @@ extension PageWriter {
         Card("Spend", "cost_micros"), Card("Installs", "installs", .good),
         Card("Cost per install", "cpi", .bad),
         Card(
-            "Revenue from conversion values", "revenue_min_micros", "revenue_max_micros", .good),
+            "Revenue of known values", "revenue_min_micros", "revenue_max_micros", .good),
         Card("Return \(ReturnKind.arrived.title)", "roas_min", "roas_max", .good),
         Card("Postbacks without a value", "null_rate", .bad),
     ]
@@ -73,7 +74,8 @@ extension PageWriter {
         try section("Spend and revenue by day", Self.aboutIntervals) { page in
             let answer = try daily ?? page.dailyFunnel()
             try page.chart(
-                "Revenue by day of arrival, lower to upper bound, and spend", answer,
+                "Revenue of known values by day of arrival, lower to upper bound, and spend",
+                answer,
                 [
                     ("revenue", "revenue_min_micros", "revenue_max_micros"),
                     ("spend", "cost_micros", "cost_micros"),
@@ -111,7 +113,7 @@ extension PageWriter {
         let shown = ShownValue.text(value, in: "maturity", isKey: false)
         paragraph(
             share < 1
-                ? "Windows closed: \(shown). The data is still incomplete: more postbacks of these installs can arrive, and only increase revenue."
+                ? "Windows closed: \(shown), each window of a day once, whatever its installs. The data is still incomplete: more postbacks of these installs can arrive, and only increase revenue."
                 : "Windows closed: \(shown). No more postbacks of these installs are expected.",
             class: "note")
     }

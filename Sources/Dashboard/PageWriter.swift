@@ -65,7 +65,7 @@ struct PageWriter {
         {
             source.filterUse.add(
                 PageContext.currency, of: request.name,
-                isApplied: PageContext.isConverted(report))
+                isApplied: request.target != nil || PageContext.isConverted(report))
         }
         return try context.limited(request, to: days)
     }

@@ -19,7 +19,7 @@ package struct RevenueEstimates: Report {
 
     package var name: String { Self.name }
     package let note =
-        "Revenue of campaigns by age with missing values estimated. No other number uses these estimates."
+        "Revenue of campaigns by age with missing values estimated. No sum of records contains these estimates."
     package let help: String? =
         "revenue-estimates estimates the revenue of campaigns by day of install, up to day 0, 3, 7 and 30 after it, "
         + "with intervals that contain the true value in 90 % of cases: docs/concepts/null-estimates.md."
