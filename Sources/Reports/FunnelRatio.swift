@@ -1,4 +1,5 @@
 import ConfigurationValues
+import Store
 import Streams
 
 /// A term of the funnel's rates.
@@ -247,17 +248,22 @@ extension OpenStores {
         var request = request
         request.grouping = .total
         request.measures = nil
-        let table = try funnel(request, configuration).table
-        func text(_ name: String) -> String? {
-            table.columns.firstIndex { $0.name == name }.flatMap { index in
-                table.rows.first.map { $0[index].plainText }
-            }.flatMap { $0.isEmpty ? nil : $0 }
+        let figure = try FunnelFigure(request, configuration)
+        return try view(of: figure.streams) { view -> String? in
+            var fold = FunnelFold(figure, .revenue)
+            try fold.add(view.slices)
+            guard !fold.hasUnknownCost, let cost = fold.groups.first?.sums.cost,
+                let source = cost.source
+            else { return nil }
+            func text(_ prices: [StoredValue: Int128]) -> String {
+                MoneyByCurrency(prices.mapValues { $0 / 1000 }).plainText
+            }
+            let total = "\(measure) = \(text(cost.pricesMicros))"
+            guard source == .both else { return "\(total), \(source.rawValue)" }
+            let reported = MoneyByCurrency(cost.countedReports).plainText
+            return
+                "\(total) = billed \(text(cost.billed)) + reported \(reported): on days with billed cost, a campaign's reported cost does not count"
         }
-        guard let source = text("cost_source") else { return nil }
-        let rule =
-            source == FunnelCost.Source.both.rawValue
-            ? ": on days with billed cost, a campaign's reported cost does not count" : ""
-        return "\(measure) = \(text(measure) ?? "0"), \(source)\(rule)"
     }
 
     /// Reads a rate of `roas` over all selected rows up to one day, with its terms; nil for a column that is not a

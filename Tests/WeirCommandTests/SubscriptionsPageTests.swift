@@ -155,6 +155,16 @@ struct SubscriptionsPageTests {
         #expect(page.contains(">\(ShownValue.money(total, "USD"))</strong>"))
         #expect(page.contains("<summary>Converted amounts by day</summary>"))
         #expect(page.contains("adds up: ") && !page.contains("does not add up"))
+        // The proof names both origins of the dollars, and they add up.
+        let proof = try #require(
+            page.firstMatch(
+                of: #/USD ([0-9.]+) = billed USD ([0-9.]+) \+ reported EUR [0-9.]+; USD ([0-9.]+):/#
+            ))
+        let amounts = try [proof.1, proof.2, proof.3].map {
+            try #require(Decimal(string: String($0)))
+        }
+        #expect(amounts[0] == amounts[1] + amounts[2] && amounts[1] > 0)
+        #expect(amounts[0] == Decimal(Int64(dollars)) / 1_000_000)
         // 1.004 and 1.004 are not 1.00 and 1.00, which would not add up to 2.01.
         #expect(ExplanationPage.fractionDigits([1_004_000, 1_004_000], addingUpTo: 2_008_000) == 3)
         #expect(ExplanationPage.fractionDigits([1_250_000, 1_250_000], addingUpTo: 2_500_000) == 2)
