@@ -19,6 +19,7 @@ struct PageVisits {
             // A process that has read nothing yet.
             let first = try Dashboard(program, directory, noon)
             let cold = try first.visit(address)
+            try first.waitUntilIdle()
             let warm = try (1...requests).map { try first.visit(address, number: $0) }
             first.stop()
             let times = warm.map(\.milliseconds).sorted()
@@ -58,6 +59,15 @@ struct PageVisits {
         func stop() {
             process.terminate()
             process.waitUntilExit()
+        }
+
+        /// Waits until it has built its first pages, which it does after its start.
+        func waitUntilIdle() throws {
+            var last = -1.0
+            while try cpuMilliseconds() > last {
+                last = try cpuMilliseconds()
+                Thread.sleep(forTimeInterval: 0.5)
+            }
         }
 
         struct Visit {
