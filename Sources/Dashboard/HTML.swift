@@ -12,6 +12,9 @@ struct HTML {
     /// Text for display: control and invisible characters are shown as escapes.
     mutating func text(_ text: String) { append(text.escaped) }
 
+    /// JSON for display and for copying: such characters are JSON escapes, so a parser reads the same values.
+    mutating func json(_ json: String) { append(json.withoutControlsInJSON) }
+
     /// Writes an element. Attributes without a value are left out; an empty value is written.
     mutating func element(
         _ name: StaticString, _ attributes: Attributes = [:],

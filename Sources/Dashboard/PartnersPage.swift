@@ -236,12 +236,7 @@ extension PageWriter {
                 ]
                 page.write { html in
                     ReportView.write(ReportTable(entry.attempts, columns), to: &html)
-                    html.element("pre", ["class": "record"]) { html in
-                        for line in JSONLines.indented(entry.document) {
-                            html.text(line)
-                            html.element("br")
-                        }
-                    }
+                    html.json(of: entry.document)
                     html.element("pre", text: "weir deliveries retry \(entry.delivery.id)")
                 }
                 guard entry.delivery.isOpen, !entry.delivery.partner.isEmpty else { return }

@@ -178,7 +178,6 @@ extension PageWriter {
     private mutating func write(
         _ record: LoggedRecord, at position: TopicPosition, _ fault: Int?
     ) {
-        let line = JSONLines.indented(record.line)
         write { html in
             html.element(
                 "pre",
@@ -187,7 +186,7 @@ extension PageWriter {
                     "\(position.partition)", "--from", "\(position.offset)", "--to",
                     "\(position.offset + 1)",
                 ]))
-            guard let text = record.text else { return html.lines(line) }
+            guard let text = record.text else { return html.json(of: record.line) }
             html.element("p", ["class": "note"], text: "The value is not JSON of one line:")
             html.element("pre", ["class": "record"]) { html in
                 guard let fault, let parts = text.parts(around: fault) else {
@@ -201,7 +200,9 @@ extension PageWriter {
             }
             html.element("details") { html in
                 html.element("summary", text: "As a line of JSON")
-                html.lines(line)
+                html.element("pre", ["class": "record"]) {
+                    $0.json(String(decoding: record.line, as: UTF8.self))
+                }
             }
         }
     }
@@ -211,19 +212,24 @@ extension PageWriter {
             let verifier = try page.source.installation.configuration.verifier()
             let verdict = line.withUnsafeBytes { verifier.verify($0).table }
             page.write {
-                $0.lines(
-                    verdict.split(separator: "\n", omittingEmptySubsequences: false)
-                        .map(String.init))
+                $0.lines(verdict.split(separator: "\n", omittingEmptySubsequences: false)) {
+                    $0.text(String($1))
+                }
             }
         }
     }
 }
 
 extension HTML {
-    fileprivate mutating func lines(_ lines: [String]) {
+    /// JSON over several lines.
+    mutating func json(of json: [UInt8]) { lines(JSONLines.indented(json)) { $0.json($1) } }
+
+    fileprivate mutating func lines<Line>(
+        _ lines: [Line], _ write: (inout HTML, Line) -> Void
+    ) {
         element("pre", ["class": "record"]) { html in
             for line in lines {
-                html.text(line)
+                write(&html, line)
                 html.element("br")
             }
         }
@@ -346,53 +352,5 @@ extension Installation {
                         isMasked: masked != nil))
         }
         return found
-    }
-}
-
-/// JSON over several lines for reading, indented by two spaces. Every byte of its values stays unchanged.
-enum JSONLines {
-    private static let indentation = "  "
-
-    static func indented(_ json: [UInt8]) -> [String] {
-        var lines: [String] = []
-        var line: [UInt8] = []
-        var depth = 0
-        var isInString = false
-        var isEscaped = false
-        // An opened bracket without content so far.
-        var isOpened = false
-        func end() {
-            guard !line.isEmpty else { return }
-            let text = String(decoding: line, as: UTF8.self)
-            lines.append(String(repeating: indentation, count: depth) + text)
-            line = []
-        }
-        for byte in json {
-            if isInString {
-                line.append(byte)
-                if !isEscaped, byte == UInt8(ascii: "\"") { isInString = false }
-                isEscaped = !isEscaped && byte == UInt8(ascii: "\\")
-                continue
-            }
-            let isClosing = byte == UInt8(ascii: "}") || byte == UInt8(ascii: "]")
-            guard ![0x09, 0x0A, 0x0D, 0x20].contains(byte) else { continue }
-            if isOpened, !isClosing {
-                end()
-                depth += 1
-            } else if isClosing, !isOpened {
-                end()
-                depth = max(depth - 1, 0)
-            }
-            isOpened = byte == UInt8(ascii: "{") || byte == UInt8(ascii: "[")
-            isInString = byte == UInt8(ascii: "\"")
-            line.append(byte)
-            switch byte {
-            case UInt8(ascii: ","): end()
-            case UInt8(ascii: ":"): line.append(0x20)
-            default: break
-            }
-        }
-        end()
-        return lines
     }
 }

@@ -47,3 +47,51 @@ extension StoredRefusal {
         return Int(text)
     }
 }
+
+/// JSON over several lines for reading, indented by two spaces. Every byte of its values stays unchanged.
+enum JSONLines {
+    private static let indentation = "  "
+
+    static func indented(_ json: [UInt8]) -> [String] {
+        var lines: [String] = []
+        var line: [UInt8] = []
+        var depth = 0
+        var isInString = false
+        var isEscaped = false
+        // An opened bracket without content so far.
+        var isOpened = false
+        func end() {
+            guard !line.isEmpty else { return }
+            let text = String(decoding: line, as: UTF8.self)
+            lines.append(String(repeating: indentation, count: depth) + text)
+            line = []
+        }
+        for byte in json {
+            if isInString {
+                line.append(byte)
+                if !isEscaped, byte == UInt8(ascii: "\"") { isInString = false }
+                isEscaped = !isEscaped && byte == UInt8(ascii: "\\")
+                continue
+            }
+            let isClosing = byte == UInt8(ascii: "}") || byte == UInt8(ascii: "]")
+            guard ![0x09, 0x0A, 0x0D, 0x20].contains(byte) else { continue }
+            if isOpened, !isClosing {
+                end()
+                depth += 1
+            } else if isClosing, !isOpened {
+                end()
+                depth = max(depth - 1, 0)
+            }
+            isOpened = byte == UInt8(ascii: "{") || byte == UInt8(ascii: "[")
+            isInString = byte == UInt8(ascii: "\"")
+            line.append(byte)
+            switch byte {
+            case UInt8(ascii: ","): end()
+            case UInt8(ascii: ":"): line.append(0x20)
+            default: break
+            }
+        }
+        end()
+        return lines
+    }
+}

@@ -1,9 +1,11 @@
+import EventLog
 import Foundation
 import History
 import TestKit
 import Testing
 
 @testable import Dashboard
+@testable import Reports
 @testable import weir
 
 @Suite("The page of a record", .timeLimit(.minutes(10)))
@@ -32,6 +34,36 @@ struct RecordPageTests {
         #expect(word.contains("<summary>As a line of JSON</summary>"))
         let valid = try record("postbacks", 1, 4)
         #expect(!valid.contains("As a line of JSON") && !valid.contains("<mark"))
+    }
+
+    @Test("a shown line is JSON that can be published again, with the bytes of the value")
+    func lines() throws {
+        func shown(_ page: String, after beginning: String) throws -> [UInt8] {
+            let pre = beginning + "<pre class=\"record\">"
+            let start = try #require(page.range(of: pre)).upperBound
+            let end = try #require(page[start...].range(of: "</pre>")).lowerBound
+            let line = page[start..<end].replacing("<br>", with: "")
+                .replacing("&quot;", with: "\"").replacing("&amp;", with: "&")
+            return Array(line.utf8)
+        }
+        for (topic, partition, offset, beginning) in [
+            ("bids", 2, 110, "<summary>As a line of JSON</summary>"),
+            ("postbacks", 1, 4, "</pre>"),
+        ] {
+            let page = try record(topic, partition, offset)
+            let line = try shown(page, after: beginning)
+            _ = try JSONSerialization.jsonObject(with: Data(line))
+            let published = try line.withUnsafeBytes {
+                try RecordLine.record($0, topic: topic, partitionCount: .max)
+            }
+            let position = try #require(TopicPosition("\(topic)/\(partition)/\(offset)"))
+            let stored = try #require(try asker.source.record(at: position))
+            let value = try #require(published.value)
+            // The value of an indented line has other spaces.
+            guard let text = stored.text else { continue }
+            #expect(value == text.bytes && text.all.contains("\""))
+            #expect(line == stored.line)
+        }
     }
 
     @Test("a marked byte is a whole character, and a hidden value has no marks")
