@@ -65,6 +65,10 @@ package struct DerivedMeasure: Sendable {
     package static let netSales = DerivedMeasure(
         dump: "store-notifications", name: "net_micros", over: ["gross_micros"],
         less: ["refunded_micros"])
+    /// The share of the payments of the same rows.
+    package static let refundedShareOfSales = DerivedMeasure(
+        dump: netSales.dump, name: refundedShare.name, over: refundedShare.over,
+        under: refundedShare.under)
     package static let winRate = DerivedMeasure(
         dump: "bids", name: "win_rate", over: ["wins"], under: ["bids"])
     /// The billed amount, as a publisher calls it: prices are for a thousand ads.
@@ -87,9 +91,8 @@ package struct DerivedMeasure: Sendable {
 
     private static let all = [
         conversionRate, keptRate, renewalsPer100, expirationsPer100, refundedShare, churned,
-        churnRate, periodChurnRate, refundRate, paidRefundRate, netSales, winRate, earnings,
-        averageCPM, judgedClicks,
-        automaticRate, earlyRate,
+        churnRate, periodChurnRate, refundRate, paidRefundRate, netSales, refundedShareOfSales,
+        winRate, earnings, averageCPM, judgedClicks, automaticRate, earlyRate,
     ]
 
     package static func named(_ name: String, of dump: String) -> DerivedMeasure? {

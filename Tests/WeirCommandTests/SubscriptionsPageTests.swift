@@ -194,6 +194,7 @@ struct SubscriptionsPageTests {
             #expect(headings.contains("refund rate, with trials"))
             #expect(headings.contains("refund rate, without trials"))
             #expect(headings.contains("sales less refunds"))
+            #expect(headings.contains("refunded share"))
         }
         let row = try #require(
             try rows(
@@ -242,12 +243,39 @@ struct SubscriptionsPageTests {
         let table = rest[..<(try #require(rest.range(of: "</table>")).lowerBound)]
         let heading = "<th scope=\"col\" class=\"number\">"
         #expect(table.contains("\(heading)expired introductory offers</th>"))
-        #expect(table.contains("\(heading)churn rate of paid periods</th>"))
+        #expect(
+            table.contains("\(heading)churn rate of paid periods, of buyers of these days</th>"))
         let expiredTrials = ShownValue.grouped(integer(trials["expirations"]))
         #expect(table.contains("measure=expirations\">\(expiredTrials)</a>"))
+        #expect(page.text.contains("also those whose first purchase was before the first record"))
     }
 
-    @Test("a country has its sales less refunds, as an explained sum")
+    @Test("without an ended paid period, a sentence is in the place of the churn rate")
+    func noPaidPeriod() throws {
+        let days = ["--since", "2026-11-20", "--until", "2026-11-25"]
+        let paid = try #require(
+            try rows(
+                [
+                    "cohorts", "--by", "total", "--where", "offer=", "--measures",
+                    "expirations,renewals,trial_conversions",
+                ] + days
+            ).first)
+        let renewals = integer(paid["renewals"])
+        #expect(renewals > 0 && renewals == integer(paid["trial_conversions"]))
+        #expect(integer(paid["expirations"]) == 0)
+        let sentence =
+            "No paid period of these buyers has ended yet, so there is no churn rate: choose more days."
+        let title = "Churn rate of paid periods, of buyers of these days"
+        let page = try asker.page("/subscriptions?since=2026-11-20&until=2026-11-25").text
+        // One for the card, one for the columns.
+        #expect(page.components(separatedBy: sentence).count == 3)
+        #expect(!page.contains("<span class=\"title\">\(title)</span>"))
+        let all = try asker.page("/subscriptions?period=all").text
+        #expect(!all.contains(sentence))
+        #expect(try card(title, of: all).hasSuffix("%"))
+    }
+
+    @Test("a country has its sales less refunds and its refunded share, as explained numbers")
     func netSales() throws {
         let page = try asker.page("/subscriptions?period=all&in=recorded")
         let row = try #require(
@@ -268,6 +296,17 @@ struct SubscriptionsPageTests {
         let explained = try asker.page(door.address).text
         #expect(explained.contains("sales less refunds = gross - refunded = "))
         #expect(explained.contains("adds up: "))
+        let share = try #require(
+            page.links.first { link in
+                ["storefront=DEU", "currency=EUR", "measure=refunded_share"].allSatisfy {
+                    link.address.contains($0)
+                }
+            })
+        let expected = ReportValue.ratio(refunded, integer(row["gross_micros"]))
+        #expect(share.text == ShownValue.text(expected, in: "refunded_share", isKey: false))
+        let division = try asker.page(share.address).text
+        #expect(division.contains("refunded share = refunded / gross = "))
+        #expect(division.contains("adds up: "))
     }
 
     @Test("a cell of a curve opens into the events up to its age, which add up to it")
@@ -402,9 +441,9 @@ struct SubscriptionsPageTests {
         let headings = part.matches(of: #/<th scope="col"[^>]*>([^<]*)</#).map { String($0.1) }
         #expect(
             Array(headings.prefix(5)) == [
-                "product id", "gross", "refunded", "sales less refunds", "initial buys",
+                "product id", "gross", "refunded", "sales less refunds", "refunded share",
             ])
-        #expect(headings.count <= 13)
+        #expect(headings.count <= 14)
         #expect(part.contains("All rows: environment Production"))
         #expect(part.contains(">all columns of this table</a>"))
     }
