@@ -20,18 +20,6 @@ extension PageWriter {
         let daysWithoutCosts = try daysWithoutCosts()
         let columns: [ReportColumn<StreamStanding>] = [
             .text("stream") { $0.stream },
-            .text("newest_record") { standing in
-                if let newest = standing.newestMilliseconds {
-                    return UTC.text(milliseconds: newest)
-                }
-                return standing.records > 0 ? "no record up to \(UTC.text(milliseconds: now))" : nil
-            },
-            .text("age") { $0.newestMilliseconds.map { Age.text(milliseconds: now - $0) } },
-            .text("state") { standing in
-                guard standing.newestMilliseconds != nil else { return "no records" }
-                if standing.isSilent(at: now) { return "silent" }
-                return standing.isQuiet(at: now) ? "quiet" : "receiving"
-            },
             .text("complete") { standing in
                 Self.completeness(
                     standing, waiting: waiting[standing.stream],
@@ -39,8 +27,20 @@ extension PageWriter {
                     daysWithoutCosts: standing.stream == CostsFold.streamName
                         ? daysWithoutCosts : [])
             },
-            .number("records") { $0.records }, .number("dated_ahead") { $0.ahead },
+            .text("state") { standing in
+                guard standing.newestMilliseconds != nil else { return "no records" }
+                if standing.isSilent(at: now) { return "silent" }
+                return standing.isQuiet(at: now) ? "quiet" : "receiving"
+            },
+            .text("age") { $0.newestMilliseconds.map { Age.text(milliseconds: now - $0) } },
             .number(Self.rejectedInDays) { rejected[$0.stream] ?? 0 },
+            .number("records") { $0.records }, .number("dated_ahead") { $0.ahead },
+            .text("newest_record") { standing in
+                if let newest = standing.newestMilliseconds {
+                    return UTC.text(milliseconds: newest)
+                }
+                return standing.records > 0 ? "no record up to \(UTC.text(milliseconds: now))" : nil
+            },
         ]
         let standings = try source.standings()
         let table = ReportTable(standings, columns)
@@ -125,7 +125,7 @@ extension PageWriter {
         ) { try $0.writeStreams() }
         try section(
             "Silent periods",
-            "Whole hours of the chosen days without records of a stream. A silence is listed if it is more than twice as long as 99 of 100 silences of the stream, and at least three hours. Costs are reported by day, so they are not listed. Click the streams to see their records of the hours around."
+            "Whole hours of the chosen days without records of a stream. A silence is listed if it is more than twice as long as 99 of 100 silences of the stream, and at least three hours. A silence that ends within the first \(StreamOutage.startDays) days of the stream's records is not listed. Costs are reported by day, so they are not listed. Click the streams to see their records of the hours around."
         ) { try $0.writeOutageTable() }
         try section("Lag", "Backlog of each store and partition, as in weir lag.") { page in
             let report = try LagReport(

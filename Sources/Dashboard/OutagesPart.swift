@@ -39,14 +39,14 @@ extension PageWriter {
     /// One line for each outage, with a link.
     mutating func writeOutages() throws {
         let lines = try sharedOutages().map { streams, outage in
-            let names = streams.map { $0.replacing("-", with: " ") }
-            return "No \(names.joined(separator: ", ")) \(words(outage.bounds))"
+            let names = streams.map(Self.name).joined(separator: ", ")
+            return "No \(names) \(words(outage.bounds)). \(Self.meaning(of: streams)) "
         }
         let address = addressWithDays(DashboardPage.streams.path)
         for line in lines.prefix(Self.mostOutages) {
             write { html in
                 html.element("p", ["class": "state"]) { html in
-                    html.text("\(line). Numbers of these hours are missing, not 0. ")
+                    html.text(line)
                     html.link("Silent periods", to: address)
                 }
             }
@@ -58,6 +58,27 @@ extension PageWriter {
                 $0.link("\(counted(more, "more silent period"))", to: address)
             }
         }
+    }
+
+    /// Apple sends these again if a delivery fails.
+    private static let repeated = [PostbacksFold.streamName, StoreNotificationsFold.streamName]
+
+    private static func name(of stream: String) -> String { stream.replacing("-", with: " ") }
+
+    /// What a silence of streams means for numbers. A late record counts at its arrival, except in cohorts.
+    static func meaning(of streams: [String]) -> String {
+        let late = streams.filter(repeated.contains)
+        let missing = late.count < streams.count ? "Numbers of these hours are missing, not 0." : ""
+        guard !late.isEmpty else { return missing }
+        let records =
+            missing.isEmpty
+            ? "Records" : ShownValue.sentence(late.map(name).joined(separator: " and "))
+        let cohorts =
+            late.contains(StoreNotificationsFold.streamName)
+            ? ", and in cohorts of buyers at the time of the purchase" : ""
+        let counted =
+            "\(records) that were only late count in the hour in which they arrived\(cohorts)."
+        return [missing, counted].filter { !$0.isEmpty }.joined(separator: " ")
     }
 
     /// `from 14 Nov 2026 03:00 to 09:00 UTC (6 hours)`.

@@ -42,6 +42,9 @@ struct WatchTests {
         let daily = (0..<480).filter { $0 % 24 < 16 } as [Int64]
         #expect(found(daily, present: 480).isEmpty)
         #expect(found(daily.filter { !(240..<264).contains($0) }, present: 480) == ["232+32"])
+        // A stream begins with few records; a silence that goes on after its first four days counts.
+        #expect(found([0, 20, 60] + (96..<400), present: 400).isEmpty)
+        #expect(found([0, 20, 60] + (97..<400), present: 400) == ["61+36"])
         #expect(found([], present: 9).isEmpty && found([1], present: 90).isEmpty)
     }
 

@@ -339,10 +339,11 @@ struct DashboardPeriodsTests {
     @Test("a silence that is longer than usual is on pages with numbers, and on Streams")
     func outages() throws {
         let workspace = try Workspace()
-        // Hourly records of four days, without six hours of the third.
+        // Hourly records of six days, without six hours of the first and of the fifth.
+        let silent = [-40 ..< -34, 51..<57]
         try workspace.publish(
             "bids",
-            (0..<96).filter { !(51..<57).contains($0) }.map { hour in
+            (-48..<96).filter { hour in !silent.contains { $0.contains(hour) } }.map { hour in
                 OutgoingRecord(
                     "bids",
                     #"{"auction_id":"\#(hour)","bid_id":"1","seat":"s","price":1,"currency":"USD"}"#,
@@ -351,9 +352,12 @@ struct DashboardPeriodsTests {
             })
         try workspace.foldBids()
         let asker = try asker(workspace, at: "2026-11-24")
-        let line = "No bids from 22 Nov 2026 03:00 to 09:00 UTC (6 hours)."
+        let line =
+            "No bids from 22 Nov 2026 03:00 to 09:00 UTC (6 hours). Numbers of these hours are missing, not 0."
         for path in ["/", "/campaigns", "/cohorts", "/subscriptions", "/publisher", "/postbacks"] {
-            #expect(try asker.page("\(path)?period=all").text.contains(line), "\(path)")
+            let text = try asker.page("\(path)?period=all").text
+            // A stream may begin with a silence.
+            #expect(text.contains(line) && !text.contains("No bids from 18 Nov"), "\(path)")
         }
         #expect(
             try !asker.page("/?since=2026-11-23&until=2026-11-24").text.contains("No bids from"))
@@ -366,6 +370,29 @@ struct DashboardPeriodsTests {
         #expect(rows.text.split(separator: "\r\n").count == 7)
         let other = try asker.page("/streams?since=2026-11-23&until=2026-11-24").text
         #expect(other.contains("No silent period in these days."))
+    }
+
+    @Test("a silence says whether its records can count in a later hour")
+    func meanings() {
+        let missing = "Numbers of these hours are missing, not 0."
+        let arrived = "that were only late count in the hour in which they arrived"
+        #expect(PageWriter.meaning(of: ["bids", "impressions"]) == missing)
+        #expect(PageWriter.meaning(of: ["postbacks"]) == "Records \(arrived).")
+        #expect(
+            PageWriter.meaning(of: ["bids", "postbacks", "store-notifications"])
+                == "\(missing) Postbacks and store notifications \(arrived), and in cohorts of buyers at the time of the purchase."
+        )
+    }
+
+    @Test("Streams says first whether a stream is complete")
+    func order() throws {
+        let page = try asker(makeWorkspace(), at: "2026-11-24T13:00:00Z").page("/streams").text
+        let start = try #require(page.range(of: "<h2>Streams</h2>")).upperBound
+        let table = page[start...].prefix(
+            upTo: page[start...].range(of: "</table>")?.lowerBound ?? start)
+        let headings = table.matches(of: #/<th[^>]*>([^<]*)</#).map { String($0.1) }
+        #expect(headings.prefix(3) == ["stream", "complete", "state"])
+        #expect(headings.last == "newest record")
     }
 
     @Test("an end that is not after the beginning is refused on pages and files, with both days")

@@ -13,6 +13,8 @@ package struct StreamOutage: Equatable, Sendable {
 
     /// Shorter silences are chance in streams of a few records an hour.
     private static let leastHours: Int64 = 3
+    /// The first days of a stream, in which few records arrive. A silence that ends within them is none.
+    package static let startDays: Int64 = 4
     /// The share of silences, the shortest first, that are usual.
     private static let usualShare = 0.99
 
@@ -32,7 +34,8 @@ package struct StreamOutage: Equatable, Sendable {
         let following = active.dropFirst().map(Int64?.some) + [nil]
         return zip(active, following).compactMap { last, next -> StreamOutage? in
             let hours = (next ?? present) - last - 1
-            guard hours >= least else { return nil }
+            let isOfStart = (next ?? present) - active[0] <= startDays * 24
+            guard hours >= least, !isOfStart else { return nil }
             return StreamOutage(
                 stream: stream, first: Hour(hoursSince1970: last + 1),
                 end: next.map { Hour(hoursSince1970: $0) }, hours: hours)
