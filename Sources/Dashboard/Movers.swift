@@ -1,3 +1,4 @@
+import ConversionModels
 import Foundation
 import Reports
 import Streams
@@ -24,10 +25,16 @@ extension PageWriter {
     /// The share of the campaign's own spend that a change of spend needs.
     private static let leastShareOfSpend = 0.1
     private static let rule =
-        "A change is listed if it is at least 1 % of the total of all campaigns and more than chance explains (installs and cost per install: three standard deviations of the counts; spend: 10 % of the campaign's spend; revenue: both bounds by three standard deviations of the installs); the largest share of the total is first."
+        "A change is listed if it is at least 1 % of the total of all campaigns and more than chance explains (installs and cost per install: three standard deviations of the counts; spend: 10 % of the campaign's spend; revenue: both bounds, by three standard deviations of the number of values above 0, so at least 18 of them); the largest share of the total is first."
 
     /// The bounds of revenue. It has moved if both of them have.
     private static let bounds = ["revenue_min_micros", "revenue_max_micros"]
+
+    /// The variance of a sum of revenue, in squares of the mean of its values, for each value: amounts vary as much as
+    /// their mean.
+    private static let varianceOfValue = 2.0
+    /// Units of currency from which a change of revenue is a percentage.
+    private static let leastBase = 1.0
 
     /// Days that a change needs before its first day can be found.
     private static let leastDays = 4
@@ -49,7 +56,9 @@ extension PageWriter {
                 class: "empty")
         }
         if let note = compared.notOfPostbacks { paragraph(note, class: "note") }
-        let movers = Self.movers(from: before, to: now, comparing: compared.compares)
+        let movers = Self.movers(from: before, to: now, comparing: compared.compares) { key in
+            values(of: key, compared)
+        }
         guard !movers.isEmpty else {
             return paragraph(
                 "No campaign changed clearly: \(compared.sentence) \(Self.rule)", class: "empty")
@@ -102,6 +111,42 @@ extension PageWriter {
         files(of: now)
     }
 
+    /// The trusted, winning postbacks of a campaign in both ranges whose value means revenue above 0, by the newest
+    /// version of the model; 0 if they cannot be selected.
+    private mutating func values(
+        of key: [ReportRequest.Condition], _ compared: PageContext.Compared
+    ) -> Double {
+        let models = (try? source.installation.configuration.conversionModels()) ?? []
+        guard let app = key.first(where: { $0.column == "app_id" })?.value,
+            let version = models.first(where: { "\($0.app)" == app })?.versions.last
+        else { return 0 }
+        var request = ReportAddress(
+            "conversion-values",
+            by: ["sequence_index", "did_win", "verdict", "kind", "value"],
+            measures: ["postbacks"])
+        request.conditions = key.compactMap { part in
+            switch part.column {
+            case "name": nil
+            case "campaign": .init(column: ReportRequest.catalogCampaign, value: part.value)
+            default: part
+            }
+        }
+        return [compared.before, compared.now].reduce(0) { sum, days in
+            guard let answer = try? answer(request, days: days) else { return sum }
+            return answer.rows.reduce(sum) { sum, row in
+                func text(_ column: String) -> String { answer.value(row, column).plainText }
+                let events = version.decode(
+                    text("kind"), text("value"), window: Int(text("sequence_index")) ?? 0)
+                guard text("did_win") != "false",
+                    ["valid", "development"].contains(text("verdict")),
+                    events.contains(where: { $0.revenueMinMicros > 0 })
+                else { return sum }
+                let postbacks = answer.value(row, "postbacks")
+                return sum + (ShownValue.amount(postbacks, in: "postbacks") ?? 0)
+            }
+        }
+    }
+
     private static func values(
         _ mover: Mover, _ before: PageAnswer, _ now: PageAnswer, to html: inout HTML
     ) {
@@ -117,11 +162,14 @@ extension PageWriter {
             }
         }
         html.element("td", ["class": "number"]) { html in
-            // An amount that has ended has no currency.
+            // An amount that has ended has no currency. A percentage of almost nothing says nothing.
+            let base = old.flatMap { ShownValue.amount($0, in: mover.measure) } ?? 0
             let change =
-                mover.now == nil
-                ? Change(from: old.flatMap { ShownValue.amount($0, in: mover.measure) }, to: 0)
-                : Change(from: old, to: new, of: mover.measure)
+                bounds.contains(mover.measure) && base < leastBase
+                ? nil
+                : mover.now == nil
+                    ? Change(from: old.flatMap { ShownValue.amount($0, in: mover.measure) }, to: 0)
+                    : Change(from: old, to: new, of: mover.measure)
             if let change {
                 let tone: Card.Tone =
                     ["cpi": .bad, "installs": .good, bounds[1]: .good][mover.measure]
@@ -129,17 +177,25 @@ extension PageWriter {
                 html.element(
                     "span", ["class": change.style(tone)], text: "\(change.symbol)\(change.text)")
             } else {
-                html.text("new")
+                html.text(
+                    base > 0
+                        ? [old, new].map { value in
+                            value.map { ShownValue.text($0, in: mover.measure, isKey: false) }
+                                ?? "–"
+                        }.joined(separator: " to ") : "new")
             }
         }
     }
 
     /// The campaigns of both ranges with changed measures, the largest change first.
     ///
-    /// - Parameter compares: whether the earlier range has a measure in full.
+    /// - Parameters:
+    ///   - compares: whether the earlier range has a measure in full.
+    ///   - values: the number of values above 0 of a campaign, in both ranges together.
     static func movers(
         from before: PageAnswer, to now: PageAnswer,
-        comparing compares: (String) -> Bool = { _ in true }
+        comparing compares: (String) -> Bool = { _ in true },
+        values: ([ReportRequest.Condition]) -> Double = { _ in 0 }
     ) -> [Mover] {
         func amount(_ answer: PageAnswer, _ row: [ReportValue]?, _ measure: String) -> Double {
             answer.index(of: measure).flatMap { index in
@@ -185,18 +241,20 @@ extension PageWriter {
             if moved >= leastShareOfSpend * max(spend.0, spend.1) {
                 add("cost_micros", "Spend", moved / totals.spend)
             }
-            if installs.0 > 0, installs.1 > 0 {
-                // Most installs have no revenue, and a few have much of it, so amounts vary more than counts.
-                let deviation = (2 / installs.0 + 2 / installs.1).squareRoot()
-                let changes = bounds.map { bound in
-                    (amount(before, old, bound), amount(now, row, bound))
-                }.filter { $0.0 > 0 || $0.1 > 0 }.map { log($0.1) - log($0.0) }
-                let least = leastDeviations * deviation
-                if !changes.isEmpty,
-                    changes.allSatisfy({ $0 > least }) || changes.allSatisfy({ $0 < -least })
-                {
-                    let moved = amount(now, row, bounds[1]) - amount(before, old, bounds[1])
-                    add(bounds[1], "Revenue, upper bound", moved.magnitude / totals.revenue)
+            let changes: [Double] = bounds.compactMap { bound in
+                let (earlier, later) = (amount(before, old, bound), amount(now, row, bound))
+                let sum = earlier + later
+                return sum > 0 ? (later - earlier) / sum : nil
+            }
+            let isOneWay = changes.allSatisfy { $0 > 0 } || changes.allSatisfy { $0 < 0 }
+            let revenue = (amount(before, old, bounds[1]), amount(now, row, bounds[1]))
+            let size = (revenue.1 - revenue.0).magnitude / totals.revenue
+            // Few installs have revenue, so its number of values decides; reading it is left for last.
+            if !changes.isEmpty, isOneWay, size >= leastSize, compares(bounds[1]) {
+                let count = values(key)
+                let least = leastDeviations * (varianceOfValue / count).squareRoot()
+                if count > 0, changes.allSatisfy({ $0.magnitude >= least }) {
+                    add(bounds[1], "Revenue, upper bound", size)
                 }
             }
             if installs.0 > 0, installs.1 > 0, spend.0 > 0, spend.1 > 0 {

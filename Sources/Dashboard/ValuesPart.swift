@@ -109,14 +109,7 @@ extension PageWriter {
         _ kind: String, _ value: String, window: Int, _ model: ConversionModel
     ) -> String {
         guard let version = model.versions.last else { return "" }
-        let events: [DecodedEvent]
-        if kind == "fine", let fine = Int(value) {
-            events = version.decode(fine: fine)
-        } else if let coarse = CoarseValue(rawValue: value) {
-            events = version.decode(coarse: coarse, sequenceIndex: window)
-        } else {
-            return ""
-        }
+        let events = version.decode(kind, value, window: window)
         let named = events.map { event in
             let (low, high) = (event.revenueMinMicros, event.revenueMaxMicros)
             guard high > 0 else { return event.event }
@@ -126,5 +119,14 @@ extension PageWriter {
                 : "\(event.event) \(least) to \(ShownValue.money(Int128(high), ""))"
         }
         return named.isEmpty ? "nothing" : named.joined(separator: ", ").replacing("_", with: " ")
+    }
+}
+
+extension ConversionModelVersion {
+    /// The events of a value as `conversion-values` has it; none for a value of neither kind.
+    func decode(_ kind: String, _ value: String, window: Int) -> [DecodedEvent] {
+        if kind == "fine", let fine = Int(value) { return decode(fine: fine) }
+        guard let coarse = CoarseValue(rawValue: value) else { return [] }
+        return decode(coarse: coarse, sequenceIndex: window)
     }
 }

@@ -145,6 +145,33 @@ struct DashboardCampaignsTests {
         #expect((movers[2].size * 56_000).rounded() == 1000)
     }
 
+    @Test("revenue has moved only if both ranges rest on enough values above 0")
+    func revenue() {
+        func answer(_ units: Int128) -> PageAnswer {
+            let columns = ["campaign", "revenue_min_micros", "revenue_max_micros"]
+            return PageAnswer(
+                ReportAddress(Funnel.name, by: ["campaign"]),
+                ShownRows(
+                    table: ReportTable(
+                        columns: columns.map { .init($0, isNumber: $0 != "campaign") },
+                        rows: [
+                            [.text("a"), .integer(units), .integer(units)]
+                        ], keyCount: 1), keyCount: 1))
+        }
+        func moved(_ before: Int128, _ now: Int128, values: Double) -> Bool {
+            let movers = PageWriter.movers(
+                from: answer(before * 1_000_000), to: answer(now * 1_000_000),
+                values: { _ in values })
+            return movers.map(\.measure) == ["revenue_max_micros"]
+        }
+        // A single sale, and one that ended.
+        #expect(!moved(0, 100, values: 1) && !moved(100, 0, values: 1))
+        #expect(!moved(0, 100, values: 17) && moved(0, 100, values: 18))
+        #expect(moved(100, 0, values: 40))
+        // A third of the sum needs 162 values.
+        #expect(!moved(100, 200, values: 160) && moved(100, 200, values: 170))
+    }
+
     @Test("a measure that is not compared takes no place from the others")
     func places() {
         func answer(_ installs: Int128, _ spend: Int128) -> PageAnswer {
