@@ -148,6 +148,10 @@ package struct DemoCampaign: Sendable {
     package var goal = Goal.install
     /// The share of its clicks that the SDK makes itself.
     package var automaticClicks = 0.0
+    /// The highest cost of an install that its buyer accepts, in units of the currency; nil for no target.
+    package var targetCPI: Double?
+    /// The return by day 7 that its buyer expects; nil for no target.
+    package var targetReturn: Double?
 
     /// The id of the campaign up to SKAdNetwork 3.0, from 1 to 100.
     package var id: Int { Int(source.suffix(2)) ?? 1 }
@@ -158,58 +162,69 @@ package struct DemoCampaign: Sendable {
             name: "Kings launch, rewarded video", network: 0, isForGame: true, source: "5211",
             country: "US",
             currency: "USD", dailySpend: 6, cpi: 1.9, cpm: 32, ctr: 0.042, returnDay7: 0.38,
-            nullRate: 0.16),
+            nullRate: 0.16,
+            targetCPI: 2.2),
         DemoCampaign(
             name: "Daybreak free trial", network: 0, isForGame: false, source: "5324",
             country: "US",
             currency: "USD", dailySpend: 7, cpi: 2.4, cpm: 34, ctr: 0.035, returnDay7: 0.55,
-            nullRate: 0.19),
+            nullRate: 0.19,
+            targetReturn: 0.4),
         // Clicks that the SDK makes by itself: many taps, few installs, no revenue.
         DemoCampaign(
             name: "Kings playable, tier 1", network: 1, isForGame: true, source: "6137",
             country: "US",
             currency: "USD", dailySpend: 5, cpi: 2.9, cpm: 28, ctr: 0.16, returnDay7: 0.32,
             nullRate: 0.24,
-            automaticClicks: 0.58),
+            automaticClicks: 0.58,
+            targetCPI: 2.5),
         DemoCampaign(
             name: "Daybreak evening stretch", network: 1, isForGame: false, source: "6248",
             country: "CA",
             currency: "USD", dailySpend: 5, cpi: 2.2, cpm: 30, ctr: 0.031, returnDay7: 0.52,
-            nullRate: 0.22),
+            nullRate: 0.22,
+            targetReturn: 0.4),
         // Networks that report what they cost.
         DemoCampaign(
             name: "Kings lookalike payers", network: 2, isForGame: true, source: "7351",
             country: "US",
             currency: "USD", dailySpend: 118, cpi: 4.4, cpm: 14, ctr: 0.011, returnDay7: 0.62,
-            nullRate: 0.12),
+            nullRate: 0.12,
+            targetCPI: 4.5, targetReturn: 0.45),
         DemoCampaign(
             name: "Kings broad", network: 2, isForGame: true, source: "7362", country: "CA",
             currency: "USD", dailySpend: 64, cpi: 2.2, cpm: 7, ctr: 0.009, returnDay7: 0.36,
-            nullRate: 0.18),
+            nullRate: 0.18,
+            targetCPI: 2.5),
         DemoCampaign(
             name: "Daybreak annual offer", network: 2, isForGame: false, source: "7473",
             country: "US",
             currency: "USD", dailySpend: 96, cpi: 3.9, cpm: 12, ctr: 0.012, returnDay7: 0.5,
-            nullRate: 0.14),
+            nullRate: 0.14,
+            targetReturn: 0.4),
         // Loses money: the highest price, and hardly anybody who pays.
         DemoCampaign(
             name: "Daybreak breathing reels", network: 2, isForGame: false, source: "7484",
             country: "US",
             currency: "USD", dailySpend: 88, cpi: 5.0, cpm: 11, ctr: 0.007, returnDay7: 0.16,
-            nullRate: 0.2),
+            nullRate: 0.2,
+            targetReturn: 0.4),
         DemoCampaign(
             name: "Kings DACH video", network: 3, isForGame: true, source: "8515", country: "DE",
             currency: "EUR", dailySpend: 52, cpi: 2.4, cpm: 8, ctr: 0.01, returnDay7: 0.42,
-            nullRate: 0.22),
+            nullRate: 0.22,
+            targetReturn: 0.4),
         DemoCampaign(
             name: "Kings Nordics playable", network: 3, isForGame: true, source: "8526",
             country: "FI",
             currency: "EUR", dailySpend: 31, cpi: 3.1, cpm: 10, ctr: 0.012, returnDay7: 0.44,
-            nullRate: 0.27),
+            nullRate: 0.27,
+            targetReturn: 0.4),
         DemoCampaign(
             name: "Daybreak DACH", network: 3, isForGame: false, source: "8637", country: "DE",
             currency: "EUR", dailySpend: 47, cpi: 3.4, cpm: 9, ctr: 0.011, returnDay7: 0.46,
-            nullRate: 0.24),
+            nullRate: 0.24,
+            targetReturn: 0.4),
         DemoCampaign(
             name: "Daybreak come back", network: 2, isForGame: false, source: "7495", country: "US",
             currency: "USD", dailySpend: 24, cpi: 1.6, cpm: 9, ctr: 0.015, returnDay7: 0.42,

@@ -60,14 +60,17 @@ extension Demo {
             "  \($0.id): {name: \($0.name), bundle_id: \($0.bundleID)}"
         }
         let campaigns = assumptions.campaigns.map { campaign in
-            """
-              - name: \(quoted(campaign.name))
-                network: \(assumptions.networks[campaign.network].id)
-                app: \(assumptions.app(of: campaign).id)
-                campaign_id: \(campaign.id)
-                source_identifier: "\(campaign.source)"
-                media_source: \(quoted(assumptions.networks[campaign.network].name))
-            """
+            let targets = [
+                ("target_cpi", campaign.targetCPI), ("target_roas_7", campaign.targetReturn),
+            ].compactMap { key, target in target.map { "\n    \(key): \($0)" } }.joined()
+            return """
+                  - name: \(quoted(campaign.name))
+                    network: \(assumptions.networks[campaign.network].id)
+                    app: \(assumptions.app(of: campaign).id)
+                    campaign_id: \(campaign.id)
+                    source_identifier: "\(campaign.source)"
+                    media_source: \(quoted(assumptions.networks[campaign.network].name))\(targets)
+                """
         }
         return """
             # Names of the demo's networks, apps and campaigns, and the currency of amounts on pages.

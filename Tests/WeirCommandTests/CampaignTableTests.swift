@@ -202,7 +202,7 @@ struct CampaignTableTests {
                 #expect(((one ?? -1) - other).magnitude < 0.0051, "\(link)")
             }
         }
-        #expect(page.text.contains("No campaign has a target."))
+        #expect(!page.text.contains("No campaign has a target."))
         // The header names what the estimates are about: the sums of the file of the same days.
         let header = try #require(
             page.text.firstMatch(of: #/<p class="note">(Return by day 7, estimated: .*?)<\/p>/#)?.1)
@@ -217,9 +217,32 @@ struct CampaignTableTests {
                 "estimated: \(ShownValue.grouped(Int128(installs))) installs of 28 Oct – 14 Nov 2026, spend "
             ), "\(words)")
         #expect(installs > 0 && words.contains(". Only days that expect no more postbacks"))
-        #expect(
-            page.text.contains("add a line to an entry under campaigns in catalog.yaml: <code>"))
         let young = try asker.page("/campaigns?period=7d&columns=roas_7_estimated")
         #expect(young.text.contains("is not shown: none of these days is complete"))
+    }
+
+    @Test("a page without any target says how to set one")
+    func withoutTargets() throws {
+        let page = try PageAsker(source: try ExampleStores.source()).page("/campaigns?period=all")
+        #expect(page.text.contains("No campaign has a target."))
+        #expect(
+            page.text.contains("add a line to an entry under campaigns in catalog.yaml: <code>"))
+    }
+
+    @Test("a re-engagement campaign of the demo says so, and has its re-engagements as results")
+    func reengagement() throws {
+        let data = try DemoStores.shared.get().path
+        let asker = PageAsker(
+            source: try Installation.parse([
+                "--data", data, "--pipelines", "\(data)/pipelines", "--at", "2026-11-26T12:00:00Z",
+            ]))
+        for address in ["/campaigns", "/"] {
+            let text = try asker.page(address).text
+            let row = try #require(
+                text.components(separatedBy: "<tr>").first {
+                    $0.contains("Daybreak come back") && $0.contains("Re-engagement campaign")
+                }, "\(address)")
+            #expect(row.contains(#/>[1-9][0-9,]*<\/a><small>re-engagements</#), "\(address)")
+        }
     }
 }
