@@ -13,6 +13,9 @@ extension CampaignTable {
         html.element("td", ["class": isText(column) ? nil : "number"]) { html in
             switch column.content {
             case .trend: trend(campaign, to: &html)
+            case .measure("installs") where answers.now.isReengagement(row):
+                cell("reengagements", answers.now, row, key, to: &html)
+                html.element("small", text: ShownValue.heading("reengagements"))
             case .measure(let measure):
                 cell(measure, answers.now, row, key, to: &html)
                 if ["cost_micros", "installs"].contains(measure),

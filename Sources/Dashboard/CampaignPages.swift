@@ -50,7 +50,7 @@ extension PageWriter {
     }
 
     private static let tableMeasures =
-        funnelSums + ["win_rate", "ctr", "install_rate", "postbacks"]
+        campaignSums + ["win_rate", "ctr", "install_rate", "postbacks"]
 
     private mutating func writeCampaignTable() throws {
         let answers = try campaignAnswers()
@@ -250,11 +250,9 @@ extension PageWriter {
 
     /// Whether the postbacks of the shown days are re-engagements only.
     private mutating func isReengagement() throws -> Bool {
-        let counts = ["installs", "redownloads", "reengagements"]
-        guard let answer = try? answer(ReportAddress(Funnel.name, measures: counts)) else {
-            return false
-        }
-        return counts.map { answer.only($0)?.isZero } == [true, true, false]
+        let request = ReportAddress(Funnel.name, measures: PageAnswer.conversions)
+        guard let answer = try? answer(request), answer.rows.count == 1 else { return false }
+        return answer.isReengagement(answer.rows[0])
     }
 
     private static let aboutReengagement = """

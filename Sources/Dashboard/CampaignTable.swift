@@ -301,6 +301,9 @@ struct CampaignTable {
         html.element("th", ["scope": "row"]) { html in
             if canCompare { pick(row, number, key, to: &html) }
             html.campaign(key, names, link: link(key))
+            if answers.now.isReengagement(row) {
+                html.element("small", text: "Re-engagement campaign")
+            }
         }
         for column in columns { cell(column, row, key, to: &html) }
     }

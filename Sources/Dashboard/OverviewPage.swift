@@ -13,6 +13,8 @@ extension PageWriter {
         "bids", "wins", "presented", "clicks", "installs", "cost_micros", "cpi",
         "revenue_min_micros", "revenue_max_micros", "roas_min", "roas_max", "null_rate", "maturity",
     ]
+    /// The measures of a table of campaigns: a campaign with re-engagements only is marked.
+    static let campaignSums = funnelSums + ["redownloads", "reengagements"]
     static let campaignColumns = Funnel.campaignColumns + ["name"]
 
     static let aboutIntervals = """
@@ -60,7 +62,7 @@ extension PageWriter {
         let daily = try? dailyFunnel()
         // Several parts show the same campaigns, which are read once.
         let campaigns = try? answer(
-            ReportAddress(Funnel.name, by: Self.campaignColumns, measures: Self.funnelSums))
+            ReportAddress(Funnel.name, by: Self.campaignColumns, measures: Self.campaignSums))
         try section("Spend and results") { page in
             try page.cards(ReportAddress(Funnel.name), Self.resultCards, days: daily)
             try page.writeMaturity()
@@ -90,7 +92,7 @@ extension PageWriter {
                 try campaigns
                 ?? $0.answer(
                     ReportAddress(
-                        Funnel.name, by: Self.campaignColumns, measures: Self.funnelSums))
+                        Funnel.name, by: Self.campaignColumns, measures: Self.campaignSums))
             try $0.writeShortCampaignTable(answer)
         }
         guard context.scope.isEmpty else { return }

@@ -125,6 +125,15 @@ struct PageAnswer {
     /// Columns that accompany numbers and do not count as content.
     private static let saysNothing = ["maturity", "final_after", "cost_source"]
 
+    /// The counts that tell a re-engagement campaign.
+    static let conversions = ["installs", "redownloads", "reengagements"]
+
+    /// Whether the counted first postbacks of a row are re-engagements only.
+    func isReengagement(_ row: [ReportValue]) -> Bool {
+        let counts = Self.conversions.map { value(row, $0) }
+        return !counts.contains(.null) && counts.map(\.isZero) == [true, true, false]
+    }
+
     /// A note on the installs in a cost per install, if rows have several campaigns.
     var noteOnCostPerInstall: String? {
         guard index(of: "cpi") != nil,
