@@ -349,8 +349,7 @@ package final class DashboardServer: Sendable {
             pipe.finish()
         }
         guard isBegun else {
-            var response = Self.fault(
-                .serviceUnavailable, "\(DashboardError.busy)", at: asked.path)
+            var response = await busy(route, asked, scope, formToken)
             response.headers[.retryAfter] = "5"
             return response
         }
@@ -367,6 +366,24 @@ package final class DashboardServer: Sendable {
             try await writer.finish(nil)
         }
         return response
+    }
+
+    /// Says that no explanation can begin now: on a page to a reader of pages, in its format to a reader of a file.
+    private func busy(
+        _ route: PageRoute, _ asked: Asked, _ scope: [ReportRequest.Condition],
+        _ formToken: String?
+    ) async -> Response {
+        guard case .ofDump(.explain, _, nil) = route,
+            let made = try? await pages.runIfActive({ [self] in
+                PageBuilder(
+                    source: pageSource(), route: route, path: asked.path,
+                    parameters: asked.query, scope: scope
+                ).failure(DashboardError.busy, formToken)
+            })
+        else {
+            return Self.fault(.serviceUnavailable, "\(DashboardError.busy)", at: asked.path)
+        }
+        return Self.response(.init(code: made.status), made.contentType, made.body)
     }
 
     // MARK: Answers

@@ -156,6 +156,9 @@ struct PageBuilder {
         return framed("Not shown", status: status, formToken) { html in
             html.element(
                 "p", ["class": "warning", "role": "alert"], text: explanation(of: error))
+            guard case DashboardError.busy = error else { return }
+            let same = context().0.address(changing: [:])
+            html.element("p") { $0.link("Try again", to: same) }
         }
     }
 
@@ -182,7 +185,7 @@ struct PageBuilder {
     /// The explanation of an error for the reader. Files and stores belong to the whole instance, so readers of some
     /// campaigns see only errors of their request.
     private func explanation(of error: any Error) -> String {
-        guard scope.isEmpty || Self.status(of: error) < 500 else {
+        guard scope.isEmpty || error is DashboardError || Self.status(of: error) < 500 else {
             return
                 "This page cannot be shown now. The operator of Weir can open the same address to see the reason."
         }
