@@ -24,7 +24,7 @@ extension CampaignTable {
                     html.element("small") { change(measure, campaign, to: &$0) }
                 }
                 if measure == "cpi", let target = targets?.costPerInstallMicros {
-                    TargetState(costPerInstall: Self.amount(answers.now, row, measure), target)
+                    TargetState(costPerInstall: answers.recordedCost(row), target)
                         .write(to: &html)
                 }
             case .change(let measure): change(measure, campaign, to: &html)
@@ -68,7 +68,7 @@ extension CampaignTable {
     ) -> TargetState? {
         guard let target = targets?.returnMicros else {
             return targets?.costPerInstallMicros.map {
-                TargetState(costPerInstall: amount(answers.now, row, "cpi"), $0)
+                TargetState(costPerInstall: answers.recordedCost(row), $0)
             }
         }
         let answer = answers.estimates?.answer

@@ -118,6 +118,14 @@ struct CampaignAnswers {
     let days: PageAnswer?
     /// Nil if no shown column needs it. Without complete days it contains nil.
     var estimated: Result<EstimatedReturns?, any Error>?
+    /// Costs per install in the currencies of the spend, which targets have; nil if `now` has them.
+    var recordedCosts: [[ReportRequest.Condition]: Double]?
 
     var estimates: EstimatedReturns? { (try? estimated?.get()) ?? nil }
+
+    /// A cost per install to compare with a target; nil if it has several currencies.
+    func recordedCost(_ row: [ReportValue]) -> Double? {
+        guard let recordedCosts else { return CampaignTable.amount(now, row, "cpi") }
+        return recordedCosts[now.key(of: row)]
+    }
 }

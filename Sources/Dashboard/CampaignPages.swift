@@ -143,7 +143,22 @@ extension PageWriter {
             returns: try? answer(Self.returns(by: Self.campaignColumns, through: age)),
             totalReturns: try? answer(Self.returns(by: [], through: age)),
             days: try? answer(byDay, days: lineDays),
-            estimated: isEstimated ? Result { try estimatedReturns() } : nil)
+            estimated: isEstimated ? Result { try estimatedReturns() } : nil,
+            recordedCosts: try recordedCosts())
+    }
+
+    /// The costs per install of campaigns as recorded; nil if pages show them, or without a target.
+    private func recordedCosts() throws -> [[ReportRequest.Condition]: Double]? {
+        guard context.target != nil, source.names(for: context.scope).hasTargetCosts else {
+            return nil
+        }
+        var request = try limited(
+            ReportAddress(Funnel.name, by: Self.campaignColumns, measures: ["cpi"]))
+        request.target = nil
+        let answer = try source.answer(request)
+        return answer.rows.reduce(into: [:]) { costs, row in
+            costs[answer.key(of: row)] = CampaignTable.amount(answer, row, "cpi")
+        }
     }
 
     /// The campaigns with the highest spend.
@@ -159,7 +174,7 @@ extension PageWriter {
             context, source.names(for: context.scope),
             CampaignAnswers(
                 now: answer, total: total, compared: nil, returns: nil, totalReturns: nil,
-                days: nil), isShort: true, link: campaignLink)
+                days: nil, recordedCosts: try recordedCosts()), isShort: true, link: campaignLink)
         write { table.write(to: &$0) }
         files(of: answer)
     }

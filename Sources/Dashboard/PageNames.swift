@@ -127,6 +127,9 @@ struct PageNames {
         }
     }
 
+    /// Whether any campaign has a target of its cost per install.
+    var hasTargetCosts: Bool { campaigns.contains { $0.targets.costPerInstallMicros != nil } }
+
     /// The campaign of a row, with its targets.
     func campaign(_ row: (String) -> String?) -> CatalogCampaign? {
         let found = (row("campaign").flatMap { campaignsByIdentifier[$0] } ?? []).filter {

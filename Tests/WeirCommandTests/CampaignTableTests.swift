@@ -221,6 +221,39 @@ struct CampaignTableTests {
         #expect(young.text.contains("is not shown: none of these days is complete"))
     }
 
+    @Test("a target is compared with the cost in the currency of the spend, whatever a page shows")
+    func currencies() throws {
+        let demo = try DemoStores.shared.get().path
+        let files = try TemporaryDirectory()
+        let pipelines = "\(files.path)/pipelines"
+        try FileManager.default.copyItem(atPath: "\(demo)/pipelines", toPath: pipelines)
+        let asker = PageAsker(
+            source: try Installation.parse([
+                "--data", demo, "--pipelines", pipelines, "--at", "2026-11-26T12:00:00Z",
+            ]))
+        let file = try asker.page("/dump/funnel.json?by=campaign&measures=cost_micros,installs")
+        let rows = try #require(
+            try JSONSerialization.jsonObject(with: Data(file.text.utf8)) as? [[String: Any]])
+        let row = try #require(rows.first { $0["currency"] as? String == "EUR" })
+        let campaign = try #require(row["campaign"] as? String)
+        let micros = try #require(row["cost_micros"] as? NSNumber).doubleValue
+        let cost = micros / 1e6 / (try #require(row["installs"] as? NSNumber).doubleValue)
+        // Above the cost in EUR, and below the same cost in USD.
+        let catalog = try String(contentsOfFile: "\(pipelines)/catalog.yaml", encoding: .utf8)
+            .replacing(#/\n *target_(cpi|roas_7): [0-9.]+/#, with: "")
+        let entry = "source_identifier: \"\(campaign)\"\n"
+        #expect(catalog.contains(entry))
+        try Data(
+            catalog.replacing(entry, with: "\(entry)    target_cpi: \(cost * 1.03)\n").utf8
+        ).write(to: URL(fileURLWithPath: "\(pipelines)/catalog.yaml"))
+        for currency in ["", "&in=USD", "&in=recorded", "&in=EUR"] {
+            let page = try asker.page(
+                "/campaigns?period=all&columns=cpi,target&campaign=\(campaign)\(currency)")
+            #expect(page.text.contains("✓ within target"), "\(currency)")
+            #expect(!page.text.contains("% above target"), "\(currency)")
+        }
+    }
+
     @Test("a page without any target says how to set one")
     func withoutTargets() throws {
         let page = try PageAsker(source: try ExampleStores.source()).page("/campaigns?period=all")
