@@ -60,7 +60,7 @@ struct DashboardChartsTests {
             source: try Installation.parse(
                 workspace.commandLine() + ["--at", "2026-11-25T13:00:00Z"]))
         let page = try asker.page("/campaigns?period=30d")
-        let revenue = try figure("Revenue by day", of: page)
+        let revenue = try figure("Revenue of known values by day", of: page)
         #expect(
             days(of: "revenue", in: revenue) == [
                 "21 Nov 50 to 100", "22 Nov 0", "24 Nov 50 to 100",
