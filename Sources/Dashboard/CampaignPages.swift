@@ -153,7 +153,7 @@ extension PageWriter {
             return nil
         }
         var request = try limited(
-            ReportAddress(Funnel.name, by: Self.campaignColumns, measures: ["cpi"]))
+            ReportAddress(Funnel.name, by: Self.campaignColumns, measures: ["cpi"]), to: days)
         request.target = nil
         let answer = try source.answer(request)
         return answer.rows.reduce(into: [:]) { costs, row in
