@@ -1,8 +1,8 @@
 import Streams
 
-/// What the models of the demo and its apps agree on.
+/// Values that the models of the demo and its apps share.
 enum DemoModel {
-    /// Lower bounds of what a player spent, in thousandths of USD.
+    /// Lower bounds of the spend of a player, in thousandths of USD.
     static let gameBuckets: [Int64] = [
         0, 10, 2000, 5000, 8000, 10_000, 15_000, 20_000, 30_000, 40_000, 50_000, 75_000, 100_000,
     ]
@@ -19,7 +19,7 @@ package struct DemoFile: Sendable {
 }
 
 extension Demo {
-    /// What the demo's configuration says other than that which Weir ships.
+    /// The files of the demo that differ from the configuration that Weir ships.
     package var configuration: [DemoFile] {
         [
             DemoFile(path: "catalog.yaml", text: catalog),
@@ -37,7 +37,7 @@ extension Demo {
         ]
     }
 
-    /// What the first version of the subscription's model says that a year costs: the correction has the price.
+    /// The price of a year in the first version of the subscription's model. The correction has the right one.
     private static let wrongAnnualPrice = "39.99"
     private var annualPrice: String { Self.amount(assumptions.annualPrice) }
 

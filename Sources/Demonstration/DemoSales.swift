@@ -43,7 +43,7 @@ struct DemoTransaction {
 }
 
 extension DemoMarket {
-    /// - Parameter isForged: signed with a key that nobody trusts.
+    /// - Parameter isForged: signed with a key that is not trusted.
     mutating func notify(
         _ type: String, _ subtype: String? = nil, of transaction: DemoTransaction,
         at instant: Int64,
@@ -64,7 +64,7 @@ extension DemoMarket {
             source: "/appstore", key: "\(transaction.original)", "{\"signedPayload\":\"\(jws)\"}")
     }
 
-    /// What the App Store reports of a person.
+    /// Adds the notifications of a person.
     mutating func addSales(
         of person: DemoPerson, isForGame: Bool, country: String, at instant: Int64,
         _ random: inout SeededGenerator

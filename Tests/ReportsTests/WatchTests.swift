@@ -45,6 +45,8 @@ struct WatchTests {
         // A stream begins with few records; a silence that goes on after its first four days counts.
         #expect(found([0, 20, 60] + (96..<400), present: 400).isEmpty)
         #expect(found([0, 20, 60] + (97..<400), present: 400) == ["61+36"])
+        // A silence that still lasts is never of the beginning.
+        #expect(found(Array(0..<24), present: 40) == ["24+16, open"])
         #expect(found([], present: 9).isEmpty && found([1], present: 90).isEmpty)
     }
 

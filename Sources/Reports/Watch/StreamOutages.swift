@@ -13,7 +13,7 @@ package struct StreamOutage: Equatable, Sendable {
 
     /// Shorter silences are chance in streams of a few records an hour.
     private static let leastHours: Int64 = 3
-    /// The first days of a stream, in which few records arrive. A silence that ends within them is none.
+    /// The first days of a stream, in which few records arrive. A silence that ends within them is not listed.
     package static let startDays: Int64 = 4
     /// The share of silences, the shortest first, that are usual.
     private static let usualShare = 0.99
@@ -34,7 +34,7 @@ package struct StreamOutage: Equatable, Sendable {
         let following = active.dropFirst().map(Int64?.some) + [nil]
         return zip(active, following).compactMap { last, next -> StreamOutage? in
             let hours = (next ?? present) - last - 1
-            let isOfStart = (next ?? present) - active[0] <= startDays * 24
+            let isOfStart = next.map { $0 - active[0] <= startDays * 24 } ?? false
             guard hours >= least, !isOfStart else { return nil }
             return StreamOutage(
                 stream: stream, first: Hour(hoursSince1970: last + 1),
