@@ -48,6 +48,7 @@ package final class DashboardServer: Sendable {
     /// The number of actions since the start. A page that was made before the last one is out of date.
     private let actions = Mutex(0)
     private let listener = Mutex<HTTPListener?>(nil)
+    private let firstPages = Mutex<Task<Void, Never>?>(nil)
     let logger: Logger
 
     static let mostFormBytes = 16 << 10
@@ -93,7 +94,8 @@ package final class DashboardServer: Sendable {
             )
         }
         let bytes = pageSource().storeFiles().reduce(0) { $0 + $1.bytes }
-        if bytes >= firstPagesBytes { Task { await buildFirstPages() } }
+        guard bytes >= firstPagesBytes else { return }
+        firstPages.withLock { $0 = Task { await buildFirstPages() } }
     }
 
     package var address: ListenAddress? { listener.withLock { $0?.address } }
@@ -316,6 +318,9 @@ package final class DashboardServer: Sendable {
             }
         }
     }
+
+    /// Returns when the first pages are built: at once if the stores are small.
+    func waitForFirstPages() async { await firstPages.withLock { $0 }?.value }
 
     /// Builds the pages about days once, so that their first readers do not wait for the rows of large stores.
     private func buildFirstPages() async {

@@ -428,7 +428,7 @@ struct DashboardTests {
 
     @Test("pages of large stores are built before a reader asks, and those of small stores are not")
     func firstPages() async throws {
-        func messages(leastBytes: Int64, waitingFor seconds: Int) async throws -> [String] {
+        func messages(leastBytes: Int64) async throws -> [String] {
             let messages = Messages()
             let server = try DashboardServer(
                 at: #require(ListenAddress("127.0.0.1:0")), source: try ExampleStores.source(),
@@ -436,17 +436,11 @@ struct DashboardTests {
                 limits: CollectorLimits(), trusted: [], logger: messages.logger,
                 firstPagesBytes: leastBytes)
             defer { server.stop() }
-            let end = ContinuousClock.now + .seconds(seconds)
-            while messages.all.withLock({ $0.isEmpty }), ContinuousClock.now < end {
-                try await Task.sleep(for: .milliseconds(50))
-            }
+            await server.waitForFirstPages()
             return messages.all.withLock { $0 }
         }
-        #expect(
-            try await messages(leastBytes: 1, waitingFor: 120) == [
-                "the dashboard has read the stores"
-            ])
-        #expect(try await messages(leastBytes: 64 << 20, waitingFor: 1) == [])
+        #expect(try await messages(leastBytes: 1) == ["the dashboard has read the stores"])
+        #expect(try await messages(leastBytes: 64 << 20) == [])
     }
 
     @Test("texts of records and of the address stay texts")
