@@ -174,8 +174,8 @@ let package = Package(
         .target(
             name: "Reports",
             dependencies: [
-                "ConfigurationValues", "ConfigurationFiles", "ConversionModels", "EventLog", "JSON",
-                "Program", "Store", "Streams", "Wording", crypto,
+                "ConfigurationValues", "ConfigurationFiles", "ConversionModels", "DatabaseFiles",
+                "EventLog", "JSON", "Program", "Store", "Streams", "Wording", crypto, grdb,
             ],
             swiftSettings: optimised),
         .target(

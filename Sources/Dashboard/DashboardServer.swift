@@ -36,7 +36,10 @@ package final class DashboardServer: Sendable {
     /// Pages are built on these threads, so that they do not block connections.
     private let pages: NIOThreadPool
     private let shared = PageCache()
-    private let cache = ReportCache()
+    private let cache: ReportCache
+    /// Keeps sums for the next start; nil for small stores.
+    private let sums: SumsFile?
+    private let nextWrite: Mutex<ContinuousClock.Instant>
     /// A placeholder in shared pages, replaced by the form token of each reader.
     private let formMark = SecretText.random()
     /// Explanations read the log and use all cores, so only a few run at a time.
@@ -52,6 +55,7 @@ package final class DashboardServer: Sendable {
     let logger: Logger
 
     static let mostFormBytes = 16 << 10
+    private static let secondsBetweenWrites = 60
 
     /// Limits of connections. The dashboard has fewer clients than the collector, so one address may have at most a
     /// quarter of its connections.
@@ -68,7 +72,8 @@ package final class DashboardServer: Sendable {
     /// - Parameters:
     ///   - limits: the limits of the collector, from which those of the dashboard follow.
     ///   - trusted: proxies with a trusted `X-Forwarded-For` and `X-Forwarded-Proto`.
-    ///   - firstPagesBytes: the size of stores from which pages are built before a reader asks for them.
+    ///   - firstPagesBytes: the size of stores from which pages are built before a reader asks for them, and sums are
+    ///     kept in a file for the next start.
     package init(
         at address: ListenAddress, source: Installation, access: DashboardAccess,
         limits: CollectorLimits, trusted: [AddressRange], logger: Logger,
@@ -79,6 +84,11 @@ package final class DashboardServer: Sendable {
         self.failures = failures
         self.access = access
         self.logger = logger
+        let storedBytes = PageSource(source).storeFiles().reduce(0) { $0 + $1.bytes }
+        let isLarge = storedBytes >= firstPagesBytes
+        sums = isLarge ? Self.sumsFile(of: source, logger) : nil
+        cache = ReportCache(sums)
+        nextWrite = Mutex(.now + .seconds(Self.secondsBetweenWrites))
         connections = GuardedConnections(
             Self.limits(limits.connections), maxBodyBytes: Self.mostFormBytes,
             maxBodyBytesInFlight: limits.maxBodyBytesInFlight, trusted: trusted)
@@ -93,8 +103,7 @@ package final class DashboardServer: Sendable {
                 "dashboard: cannot listen on \(address): \(error.detail): give another --dashboard or --listen HOST:PORT (port 0 picks a free port)"
             )
         }
-        let bytes = pageSource().storeFiles().reduce(0) { $0 + $1.bytes }
-        guard bytes >= firstPagesBytes else { return }
+        guard isLarge else { return }
         firstPages.withLock { $0 = Task { await buildFirstPages() } }
     }
 
@@ -107,6 +116,7 @@ package final class DashboardServer: Sendable {
         explanations.stop()
         files.stop()
         operations.stop()
+        writeSums(isAwaited: true)
     }
 
     func noteAction() { actions.withLock { $0 += 1 } }
@@ -315,7 +325,43 @@ package final class DashboardServer: Sendable {
                         path: path, parameters: query, scope: scope
                     )
                     .response(formToken: formMark))
+                self.writeSums()
             }
+        }
+    }
+
+    // MARK: Sums for the next start
+
+    /// The file in the first data directory; nil if it cannot be used.
+    private static func sumsFile(of source: Installation, _ logger: Logger) -> SumsFile? {
+        guard let directory = source.directories.first else { return nil }
+        let path = "\(directory)/dashboard.sums"
+        var program = stat()
+        guard stat("/proc/self/exe", &program) == 0 else { return nil }
+        do {
+            return try SumsFile(
+                path: path,
+                program: "\(WeirVersion.current) \(program.st_size) \(program.st_mtim.tv_sec)")
+        } catch {
+            logger.notice(
+                "the dashboard keeps no sums for its next start, so its first pages take longer then",
+                metadata: ["file": "\(path)", "reason": "\(error)"])
+            return nil
+        }
+    }
+
+    /// Writes the sums of the last minute.
+    private func writeSums(isAwaited: Bool = false) {
+        let isDue = nextWrite.withLock { next in
+            guard isAwaited || next <= .now else { return false }
+            next = .now + .seconds(Self.secondsBetweenWrites)
+            return true
+        }
+        guard isDue else { return }
+        do { _ = try sums?.write() } catch {
+            logger.warning(
+                "the dashboard cannot keep sums for its next start",
+                metadata: ["reason": "\(error)"])
         }
     }
 
@@ -330,6 +376,7 @@ package final class DashboardServer: Sendable {
             let key = PageCache.Key(path: page.path, query: "", scope: [""])
             guard await self.page(.page(page), key, query, [], formMark: nil) != nil else { return }
         }
+        writeSums(isAwaited: true)
         let seconds = start.duration(to: .now).components.seconds
         logger.notice("the dashboard has read the stores", metadata: ["seconds": "\(seconds)"])
     }

@@ -7,8 +7,8 @@ struct FoldedHours: Sendable {
     struct Unit: Sendable {
         let text: String
         let isDay: Bool
-        /// Changes with the records; nil if cells of this state must not be kept.
-        let number: Int?
+        /// Of its records.
+        let digest: ContentDigest
     }
 
     struct Hour: Sendable {
@@ -21,9 +21,8 @@ struct FoldedHours: Sendable {
         fileprivate(set) var hours: [Hour]
 
         var unit: Unit {
-            let numbers = hours.map(\.unit.number)
-            let last = numbers.contains(nil) ? nil : numbers.compactMap(\.self).max()
-            return Unit(text: text, isDay: true, number: last)
+            let digest = ContentDigest { for hour in hours { $0.append(hour.unit.digest) } }
+            return Unit(text: text, isDay: true, digest: digest)
         }
     }
 
@@ -33,6 +32,8 @@ struct FoldedHours: Sendable {
     let identity: String
     /// In order of their texts.
     fileprivate var days: [Day] = []
+    /// For each hour, in order of their texts, the digest of all records up to its end.
+    fileprivate var sums: [(hour: String, digest: ContentDigest)] = []
     /// The recorded decoding of each partition of postbacks.
     let decodings: [Int32: RecordedDecoding]
 
@@ -71,24 +72,22 @@ struct FoldedHours: Sendable {
         return texts.contains(day) ? day : nil
     }
 
-    /// The count of the hours before one, and their last version; nil if an hour has no version. An earlier state of the
-    /// store can have the same version with fewer hours.
-    func extent(before end: String) -> (count: Int, number: Int)? {
-        var (count, last) = (0, 0)
-        for hour in days.lazy.flatMap(\.hours) where hour.text < end {
-            guard let number = hour.unit.number else { return nil }
-            count += 1
-            last = max(last, number)
+    /// The digest of the records of all hours before one.
+    func digest(before end: String) -> ContentDigest? {
+        var (low, high) = (0, sums.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if sums[middle].hour < end { low = middle + 1 } else { high = middle }
         }
-        return (count, last)
+        return low == 0 ? nil : sums[low - 1].digest
     }
 }
 
-/// The marks of a store's hours in one state, and the versions at which they changed.
+/// The marks of a store's hours in one state.
 struct HourLedger: Sendable {
     private struct Entry: Sendable {
-        var marks: [Int32: HourMark]
-        var version: Int
+        var marks: [Int32: HourMark] = [:]
+        var digest: ContentDigest?
         let hour: Streams.Hour?
     }
 
@@ -109,27 +108,22 @@ struct HourLedger: Sendable {
     private(set) var hours: FoldedHours
 
     /// Reads all hours.
-    init(of slice: StoreSlice, identity: String, version: Int) throws {
+    init(of slice: StoreSlice, identity: String) throws {
         self.identity = identity
         decodings =
             slice.stream == PostbacksFold.streamName ? try slice.recordedDecodings() : [:]
         hours = FoldedHours(identity: identity, decodings: decodings)
         for state in slice.partitions {
             progress[state.partition] = Progress(state)
-            for mark in try slice.snapshot.hourMarks(of: state.partition, from: .min) {
-                note(mark, version)
-            }
+            for mark in try slice.snapshot.hourMarks(of: state.partition, from: .min) { note(mark) }
         }
         arrange()
     }
 
-    private mutating func note(_ mark: HourMark, _ version: Int) {
-        if entries[mark.hour] == nil {
-            entries[mark.hour] = Entry(
-                marks: [:], version: version, hour: Streams.Hour(text: mark.hour))
-        }
-        entries[mark.hour]?.marks[mark.partition] = mark
-        entries[mark.hour]?.version = version
+    private mutating func note(_ mark: HourMark) {
+        entries[mark.hour, default: Entry(hour: Streams.Hour(text: mark.hour))]
+            .marks[mark.partition] = mark
+        entries[mark.hour]?.digest = nil
     }
 
     func isAt(_ states: [PartitionState]) -> Bool {
@@ -144,7 +138,7 @@ struct HourLedger: Sendable {
     }
 
     /// Moves to a later state. False if it is not one: some partition is earlier, or has other records.
-    mutating func advance(to slice: StoreSlice, version: Int) throws -> Bool {
+    mutating func advance(to slice: StoreSlice) throws -> Bool {
         var changed: [HourMark] = []
         for state in slice.partitions {
             guard let known = progress[state.partition] else { return false }
@@ -161,40 +155,35 @@ struct HourLedger: Sendable {
             guard isSame || known.nextOffset == 0 else { return false }
             changed += marks.filter { entries[$0.hour]?.marks[$0.partition] != $0 }
         }
-        for mark in changed { note(mark, version) }
+        for mark in changed { note(mark) }
         for state in slice.partitions { progress[state.partition] = Progress(state) }
         arrange()
         return true
     }
 
-    /// The hours with the versions of another state, where their records are the same.
-    func hours(comparedWith other: HourLedger) -> FoldedHours {
-        arranged { text, entry in
-            guard let known = other.entries[text], known.marks == entry.marks else { return nil }
-            return known.version
-        }
-    }
-
-    private mutating func arrange() { hours = arranged { $1.version } }
-
-    private func arranged(_ number: (String, Entry) -> Int?) -> FoldedHours {
-        var arranged = FoldedHours(identity: identity, decodings: decodings)
+    private mutating func arrange() {
+        hours = FoldedHours(identity: identity, decodings: decodings)
         for (text, entry) in entries.sorted(by: { $0.key < $1.key }) {
             let day = String(text.prefix { $0 != "T" })
-            let hour = FoldedHours.Hour(
-                text: text,
-                unit: FoldedHours.Unit(text: text, isDay: false, number: number(text, entry)))
-            arranged.days.append(hour, on: day)
+            let marks = entry.marks.values.sorted { $0.partition < $1.partition }
+            let digest = entry.digest ?? ContentDigest { for mark in marks { $0.append(mark) } }
+            entries[text]?.digest = digest
+            let unit = FoldedHours.Unit(text: text, isDay: false, digest: digest)
+            hours.days.append(FoldedHours.Hour(text: text, unit: unit), on: day)
+            let sum = ContentDigest {
+                if let last = hours.sums.last { $0.append(last.digest) }
+                $0.append(digest)
+            }
+            hours.sums.append((text, sum))
             guard let own = entry.hour else { continue }
-            for mark in entry.marks.values {
-                arranged.ranges[mark.partition, default: []].append(
+            for mark in marks {
+                hours.ranges[mark.partition, default: []].append(
                     HourRange(
                         partition: mark.partition, hour: own, firstOffset: mark.firstOffset,
                         lastOffset: mark.lastOffset, records: mark.records))
             }
         }
-        arranged.all = entries.values.compactMap(\.hour).sorted()
-        return arranged
+        hours.all = entries.values.compactMap(\.hour).sorted()
     }
 }
 

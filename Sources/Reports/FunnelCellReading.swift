@@ -4,13 +4,18 @@ import Store
 import Streams
 
 /// What the cells of the funnel depend on besides stored rows.
-struct FunnelBasis: Hashable, Sendable {
+struct FunnelBasis: Hashable, Sendable, CustomStringConvertible {
     /// Whether postbacks count on the day of their install.
     var isByInstall = false
     var trustsDevelopment = false
     var appsByBundle: [String: Int64] = [:]
     var needs: FunnelNeeds = []
     var zone = ReportTimeZone.utc
+
+    var description: String {
+        let apps = appsByBundle.sorted { $0.key < $1.key }
+        return "\(isByInstall) \(trustsDevelopment) \(apps) \(needs.rawValue) \(zone.rules)"
+    }
 }
 
 /// The sums that a request shows, beyond counts and cost. They take longer to read.

@@ -49,10 +49,59 @@ enum FunnelAmount: Hashable, Sendable {
         case .count, .unbounded, .postbacks, .valued, .cohort: self
         }
     }
+
+    /// The values of a case, as they are written.
+    var written: [StoredValue] {
+        func of(
+            _ name: String, window: Int = 0, _ timing: PostbackTiming = .upTo3
+        ) -> [StoredValue] {
+            let index = PostbackTiming.allCases.firstIndex(of: timing) ?? 0
+            let integers = [window, index].map { StoredValue.integer(Int64($0)) }
+            return [.text(name)] + integers + [currency ?? .text("")]
+        }
+        return switch self {
+        case .count(let measure): of("count", window: measure.rawValue)
+        case .revenueMin: of("revenue min")
+        case .revenueMax: of("revenue max")
+        case .billed: of("billed")
+        case .reported: of("reported")
+        case .boundMin(let window, _): of("bound min", window: window)
+        case .boundMax(let window, _): of("bound max", window: window)
+        case .unbounded(let window): of("unbounded", window: window)
+        case .postbacks(let window, let timing): of("postbacks", window: window, timing)
+        case .valued(let window, let timing): of("valued", window: window, timing)
+        case .doubledMiddle(let window, let timing, _):
+            of("doubled middle", window: window, timing)
+        case .cohort: of("cohort")
+        }
+    }
+
+    /// Nil for other values.
+    init?(written values: [StoredValue]) {
+        let (window, currency) = (Int(values[1].integer), values[3])
+        let timing = PostbackTiming.allCases[Int(values[2].integer)]
+        switch values[0].text {
+        case "count":
+            guard let measure = FunnelMeasure(rawValue: window) else { return nil }
+            self = .count(measure)
+        case "revenue min": self = .revenueMin(currency)
+        case "revenue max": self = .revenueMax(currency)
+        case "billed": self = .billed(currency)
+        case "reported": self = .reported(currency)
+        case "bound min": self = .boundMin(window: window, currency)
+        case "bound max": self = .boundMax(window: window, currency)
+        case "unbounded": self = .unbounded(window: window)
+        case "postbacks": self = .postbacks(window: window, timing)
+        case "valued": self = .valued(window: window, timing)
+        case "doubled middle": self = .doubledMiddle(window: window, timing, currency)
+        case "cohort": self = .cohort
+        default: return nil
+        }
+    }
 }
 
 /// Numbers for campaigns, days and amounts. They stay the same while a process runs.
-final class FunnelNumbers: Sendable {
+final class FunnelNumbers: KeptList {
     /// A campaign as rows identify it.
     struct Campaign: Hashable, Sendable {
         let network: StoredValue
@@ -60,11 +109,17 @@ final class FunnelNumbers: Sendable {
         let campaign: StoredValue
         let kind: CampaignIDKind
 
+        init(network: StoredValue, app: Int64, campaign: StoredValue, kind: CampaignIDKind) {
+            self.network = network
+            self.app = app
+            self.campaign = campaign
+            self.kind = kind
+        }
+
         init(_ entry: FunnelEntry) {
-            network = .text(entry.network)
-            app = entry.app
-            campaign = .text(entry.campaign)
-            kind = entry.kind
+            self.init(
+                network: .text(entry.network), app: entry.app, campaign: .text(entry.campaign),
+                kind: entry.kind)
         }
     }
 
@@ -92,8 +147,11 @@ final class FunnelNumbers: Sendable {
         var payers: [Payer: Int32] = [:]
         var days: [String: Int32] = [:]
         var amounts: [FunnelAmount: UInt16] = [:]
+        /// Everything with a number, in order.
+        var entries: [[StoredValue]] = []
     }
 
+    let name = "funnel"
     private let state = Mutex(State())
 
     /// All numbers that were given so far.
@@ -109,6 +167,7 @@ final class FunnelNumbers: Sendable {
             state.payers[payer] = shared
             state.campaigns[campaign] = number
             state.known.campaigns.append(campaign)
+            state.entries.append(Entry.campaign(campaign).values)
             state.known.apps.append(campaign.app)
             state.known.kinds.append(CampaignIDKinds(campaign.kind))
             state.known.payers.append(shared)
@@ -127,6 +186,7 @@ final class FunnelNumbers: Sendable {
             let number = Int32(state.known.days.count)
             state.days[day] = number
             state.known.days.append(day)
+            state.entries.append(Entry.day(day).values)
             return number
         }
     }
@@ -137,7 +197,59 @@ final class FunnelNumbers: Sendable {
             let number = UInt16(state.known.amounts.count)
             state.amounts[amount] = number
             state.known.amounts.append(amount)
+            state.entries.append(Entry.amount(amount).values)
             return number
+        }
+    }
+
+    func add(_ entry: [StoredValue]) {
+        switch Entry(entry) {
+        case .campaign(let campaign): _ = number(of: campaign)
+        case .day(let day): _ = number(ofDay: day)
+        case .amount(let amount): _ = number(of: amount)
+        case nil: break
+        }
+    }
+
+    func entries(from index: Int) -> ArraySlice<[StoredValue]> {
+        state.withLock { $0.entries[index...] }
+    }
+}
+
+extension FunnelNumbers {
+    /// Something with a number, as it is written.
+    private enum Entry {
+        case campaign(Campaign)
+        case day(String)
+        case amount(FunnelAmount)
+
+        private static let kinds: [CampaignIDKind] = [.campaignID, .sourceIdentifier, .either]
+
+        var values: [StoredValue] {
+            switch self {
+            case .campaign(let own):
+                let kind = Self.kinds.firstIndex(of: own.kind) ?? 0
+                return [
+                    .text("campaign"), own.network, .integer(own.app), own.campaign,
+                    .integer(Int64(kind)),
+                ]
+            case .day(let day): return [.text("day"), .text(day)]
+            case .amount(let amount): return [.text("amount")] + amount.written
+            }
+        }
+
+        init?(_ values: [StoredValue]) {
+            switch values[0].text {
+            case "campaign":
+                self = .campaign(
+                    Campaign(
+                        network: values[1], app: values[2].integer, campaign: values[3],
+                        kind: Self.kinds[Int(values[4].integer)]))
+            case "day": self = .day(values[1].text)
+            default:
+                guard let amount = FunnelAmount(written: Array(values[1...])) else { return nil }
+                self = .amount(amount)
+            }
         }
     }
 }
@@ -184,6 +296,48 @@ struct FunnelCells: UnitValue {
     var sales: [Sale] = []
     /// The first unknown sum; nil if all are known.
     var unknown: InspectionError?
+
+    /// Nil with an unknown sum, so that its error is found again.
+    var written: [UInt8]? {
+        guard unknown == nil, sales.allSatisfy({ $0.unknown == nil }) else { return nil }
+        var writer = KeptWriter()
+        writer.append(cells)
+        writer.append(numbers)
+        writer.append(amounts)
+        writer.append(Array(installs.keys))
+        writer.append(Array(installs.values))
+        writer.append(Array(billedDays))
+        writer.append(Array(unknownDays))
+        writer.append(sales.count)
+        for sale in sales {
+            writer.append(sale.hourMilliseconds)
+            writer.append(sale.day)
+            writer.append(sale.dayNumber)
+            writer.append([sale.app])
+            writer.append(sale.bundle)
+            writer.append([sale.sales])
+        }
+        return writer.bytes
+    }
+
+    init() {}
+
+    init(_ reader: inout KeptReader) throws {
+        cells = try reader.array()
+        numbers = try reader.array()
+        amounts = try reader.array()
+        let indices: [Int] = try reader.array()
+        installs = Dictionary(
+            uniqueKeysWithValues: zip(indices, try reader.array(of: InstallInterval.self)))
+        billedDays = Set(try reader.array(of: BilledDay.self))
+        unknownDays = Set(try reader.array(of: BilledDay.self))
+        sales = try (0..<reader.integer(Int.self)).map { _ in
+            Sale(
+                hourMilliseconds: try reader.integer(), day: try reader.text(),
+                dayNumber: try reader.integer(), app: try reader.array(of: Int64?.self)[0],
+                bundle: try reader.text(), sales: try reader.array(of: AppSales.self)[0])
+        }
+    }
 
     var byteCount: Int {
         256 + cells.count * 20 + numbers.count * 18 + sales.count * 150 + billedDays.count * 16

@@ -171,7 +171,7 @@ private struct FunnelPartReader {
         _ hours: FoldedHours
     ) throws -> [FunnelCells] {
         var found = units.map { unit in
-            UnitVersion(hours, unit).flatMap { cache.value(key(needs, unit.text), $0) }
+            cache.value(key(needs, unit.text), UnitVersion(hours, unit))
         }
         for isDay in [true, false] {
             let missing = units.indices.filter { found[$0] == nil && units[$0].isDay == isDay }
@@ -194,8 +194,8 @@ private struct FunnelPartReader {
                 }
                 for (index, cells) in zip(round, cells) {
                     found[index] = cells
-                    guard let version = UnitVersion(hours, units[index]) else { continue }
-                    cache.keep(cells, key(needs, units[index].text), version)
+                    cache.keep(
+                        cells, key(needs, units[index].text), UnitVersion(hours, units[index]))
                 }
             }
         }

@@ -102,7 +102,7 @@ struct FunnelCost {
     }
 }
 
-struct AppSales {
+struct AppSales: BitwiseCopyable {
     private(set) var refunds = Int128(0)
     private(set) var refundReversals = Int128(0)
     private(set) var sales = Int128(0)
@@ -131,7 +131,7 @@ struct AppSales {
 }
 
 /// The time range of the installs of some postbacks, in whole hours.
-struct InstallInterval {
+struct InstallInterval: BitwiseCopyable {
     /// The beginning of the earliest hour, in milliseconds since 1970; nil when it is not known.
     private(set) var earliestMilliseconds: Int64?
     /// The end of the latest hour.

@@ -68,7 +68,7 @@ struct InstallsWithoutAds {
     // MARK: With a cache
 
     /// The columns of a signal key, as numbers are given to them.
-    private static let numbered = "signals"
+    static let numbered = "signals"
 
     private static func columns(of row: TableRow<PostbacksKey>) -> [StoredValue] {
         let key = columns.key(row, .either)
@@ -148,18 +148,16 @@ struct InstallsWithoutAds {
     private func version(
         _ unit: FoldedHours.Unit, _ hour: String, _ folded: FoldedHours, _ ads: [FoldedHours?]
     ) -> UnitVersion? {
-        guard let number = unit.number else { return nil }
-        var (identity, numbers) = (folded.identity, [number])
+        let known = ads.compactMap(\.self)
+        guard known.count == ads.count else { return nil }
         let start = Hour(containing: hours[hour].milliseconds).hoursSince1970
         let end = unit.isDay ? (SeenAds.split(start).day + 1) * 24 : start + 1
-        for ads in ads {
-            guard let ads, let extent = ads.extent(before: Hour(hoursSince1970: end).text) else {
-                return nil
+        return UnitVersion(folded, unit) { parts in
+            for ads in known {
+                parts.append(ads.identity)
+                let digest = ads.digest(before: Hour(hoursSince1970: end).text)
+                parts.append(digest.map { "\($0)" } ?? "")
             }
-            identity += " \(ads.identity)"
-            numbers += [extent.count, extent.number]
         }
-        return UnitVersion(identity: identity, numbers: numbers)
     }
-
 }

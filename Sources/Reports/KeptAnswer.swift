@@ -105,10 +105,8 @@ package struct StoresState {
                 versions.append(slice.version)
                 continue
             }
-            guard let extent = slice.hours.extent(before: Hour(hoursSince1970: end).text) else {
-                return nil
-            }
-            versions.append("\(slice.hours.identity) \(extent.count) \(extent.number)")
+            let digest = slice.hours.digest(before: Hour(hoursSince1970: end).text)
+            versions.append("\(slice.hours.identity) \(digest.map { "\($0)" } ?? "")")
             guard dependence.hasMaturity else { continue }
             versions.append("\(slice.newestMilliseconds / RecordDependence.maturityStep)")
         }

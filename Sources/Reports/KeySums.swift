@@ -5,10 +5,12 @@ import Synchronization
 
 /// The sums of an aggregate's rows of a day or an hour, by the columns other than the time.
 struct KeySums: UnitValue {
-    struct Content: Hashable, Sendable {
+    struct Content: Hashable, Sendable, CustomStringConvertible {
         let table: String
         /// The time zone of days.
         let zone: ReportTimeZone
+
+        var description: String { "\(table) \(zone.rules)" }
     }
 
     private let measureCount: Int
@@ -31,6 +33,22 @@ struct KeySums: UnitValue {
         if sums.unknown != 0 || !unknown.isEmpty { unknown.append(sums.unknown) }
     }
 
+    var written: [UInt8]? {
+        var writer = KeptWriter()
+        writer.append(measureCount)
+        writer.append(keys)
+        writer.append(amounts)
+        writer.append(unknown)
+        return writer.bytes
+    }
+
+    init(_ reader: inout KeptReader) throws {
+        measureCount = try reader.integer()
+        keys = try reader.array()
+        amounts = try reader.array()
+        unknown = try reader.array()
+    }
+
     func forEach(
         _ body: (_ key: Int, _ amounts: UnsafeBufferPointer<Int64>, _ unknown: UInt64) throws ->
             Void
@@ -47,27 +65,58 @@ struct KeySums: UnitValue {
     }
 }
 
-/// Numbers for the columns of rows, apart from their time. They stay the same while a process runs.
+/// Numbers for the columns of rows, apart from their time. They stay the same while a process runs, and in its file.
 final class ColumnNumbers: Sendable {
-    private struct Known {
-        var numbers: [[StoredValue]: Int32] = [:]
-        var columns: [[StoredValue]] = []
+    private final class Known: KeptList {
+        private struct State {
+            var numbers: [[StoredValue]: Int32] = [:]
+            var columns: [[StoredValue]] = []
+        }
+
+        let name: String
+        private let state = Mutex(State())
+
+        init(name: String) { self.name = name }
+
+        var columns: [[StoredValue]] { state.withLock { $0.columns } }
+
+        func number(of columns: [StoredValue]) -> Int32 {
+            state.withLock { state in
+                if let number = state.numbers[columns] { return number }
+                let number = Int32(state.columns.count)
+                state.numbers[columns] = number
+                state.columns.append(columns)
+                return number
+            }
+        }
+
+        func add(_ entry: [StoredValue]) { _ = number(of: entry) }
+
+        func entries(from index: Int) -> ArraySlice<[StoredValue]> { columns[index...] }
     }
 
+    private let file: SumsFile?
     private let tables = Mutex<[String: Known]>([:])
 
+    init(in file: SumsFile?) { self.file = file }
+
     /// The columns of all numbers of an aggregate that were given so far.
-    func columns(of table: String) -> [[StoredValue]] {
-        tables.withLock { $0[table]?.columns ?? [] }
-    }
+    func columns(of table: String) -> [[StoredValue]] { known(table).columns }
 
     func number(of columns: [StoredValue], in table: String) -> Int32 {
+        known(table).number(of: columns)
+    }
+
+    /// Reads the numbers of an aggregate in the file, if there is one.
+    func prepare(_ table: String) { _ = known(table) }
+
+    private func known(_ table: String) -> Known {
         tables.withLock { tables in
-            if let number = tables[table]?.numbers[columns] { return number }
-            let number = Int32(tables[table]?.columns.count ?? 0)
-            tables[table, default: Known()].numbers[columns] = number
-            tables[table]?.columns.append(columns)
-            return number
+            if let known = tables[table] { return known }
+            let known = Known(name: table)
+            file?.keep(known)
+            tables[table] = known
+            return known
         }
     }
 }

@@ -6,16 +6,31 @@ import Synchronization
 package final class ReportCache: Sendable {
     let answers = VersionedCache<KeptAnswer.Key, KeptAnswer>(mostBytes: 100 << 20)
     let hours = HourLedgers()
-    let sums = UnitCache<KeySums.Content, KeySums>(mostBytes: 256 << 20)
-    let seen = UnitCache<String, SeenCampaigns>(mostBytes: 64 << 20)
-    let installs = UnitCache<String, KeySums>(mostBytes: 64 << 20)
-    let columnNumbers = ColumnNumbers()
-    let cells = UnitCache<FunnelBasis, FunnelCells>(mostBytes: 256 << 20)
+    let sums: UnitCache<KeySums.Content, KeySums>
+    let seen: UnitCache<String, SeenCampaigns>
+    let installs: UnitCache<String, KeySums>
+    let cells: UnitCache<FunnelBasis, FunnelCells>
+    let columnNumbers: ColumnNumbers
     let funnelNumbers = FunnelNumbers()
     let judgements = WatchJudgements()
     private let configuration = Mutex<(texts: [String: String], parts: ConfigurationParts)?>(nil)
 
-    package init() {}
+    /// - Parameter file: has the sums of an earlier process.
+    package init(_ file: SumsFile? = nil) {
+        let numbers = ColumnNumbers(in: file)
+        columnNumbers = numbers
+        file?.keep(funnelNumbers)
+        cells = UnitCache("cells", mostBytes: 256 << 20, in: file)
+        sums = UnitCache("sums", mostBytes: 256 << 20, in: file) {
+            numbers.prepare($0.content.table)
+        }
+        seen = UnitCache("seen ads", mostBytes: 64 << 20, in: file) { _ in
+            numbers.prepare(AdSource.numbered)
+        }
+        installs = UnitCache("installs", mostBytes: 64 << 20, in: file) { _ in
+            numbers.prepare(InstallsWithoutAds.numbered)
+        }
+    }
 
     /// The parts of a configuration that were read from the same texts; without any read part if a file has changed.
     func parts(of directory: PipelineDirectory) -> ConfigurationParts {

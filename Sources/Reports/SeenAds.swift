@@ -90,6 +90,20 @@ struct SeenCampaigns: UnitValue {
 
     init(day: Int64) { self.day = day }
 
+    var written: [UInt8]? {
+        var writer = KeptWriter()
+        writer.append(day)
+        writer.append(Array(hours.keys))
+        writer.append(Array(hours.values))
+        return writer.bytes
+    }
+
+    init(_ reader: inout KeptReader) throws {
+        day = try reader.integer()
+        let campaigns: [Int32] = try reader.array()
+        hours = Dictionary(uniqueKeysWithValues: zip(campaigns, try reader.array(of: UInt32.self)))
+    }
+
     mutating func add(_ campaign: Int32, bit: UInt32) { hours[campaign, default: 0] |= 1 << bit }
 }
 
@@ -120,7 +134,7 @@ struct AdSource: Sendable {
             [.clicks, .automaticClicks, .early]),
     ]
 
-    private static let numbered = "seen campaigns"
+    static let numbered = "seen campaigns"
 
     /// The network, the app and the campaign of a row.
     private func campaign(_ row: [StoredValue]) -> [StoredValue] { columns.map { row[$0] } }

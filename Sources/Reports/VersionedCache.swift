@@ -18,20 +18,41 @@ final class VersionedCache<Key: Hashable & Sendable, Value: KeptValue>: Sendable
 
     private let mostBytes: Int
     private let state = Mutex(State())
+    private let load: @Sendable (Key, Value.Version) -> Value?
+    private let save: @Sendable (Key, Value.Version, Value) -> Void
 
-    /// - Parameter mostBytes: the approximate memory of all values.
-    init(mostBytes: Int) { self.mostBytes = mostBytes }
+    /// - Parameters:
+    ///   - mostBytes: the approximate memory of all values.
+    ///   - load: returns a value from outside of the memory.
+    ///   - save: is called with each new value.
+    init(
+        mostBytes: Int, load: @escaping @Sendable (Key, Value.Version) -> Value? = { _, _ in nil },
+        save: @escaping @Sendable (Key, Value.Version, Value) -> Void = { _, _, _ in }
+    ) {
+        self.mostBytes = mostBytes
+        self.load = load
+        self.save = save
+    }
 
     func value(_ key: Key, _ version: Value.Version) -> Value? {
-        state.withLock { state in
+        let known = state.withLock { state -> Value? in
             state.uses += 1
             guard let entry = state.entries[key], entry.version == version else { return nil }
             state.entries[key]?.lastUse = state.uses
             return entry.value
         }
+        if let known { return known }
+        guard let value = load(key, version) else { return nil }
+        remember(value, key, version)
+        return value
     }
 
     func keep(_ value: Value, _ key: Key, _ version: Value.Version) {
+        remember(value, key, version)
+        save(key, version, value)
+    }
+
+    private func remember(_ value: Value, _ key: Key, _ version: Value.Version) {
         state.withLock { state in
             state.uses += 1
             state.byteCount -= state.entries.removeValue(forKey: key)?.value.byteCount ?? 0
@@ -62,9 +83,16 @@ protocol KeptValue: Sendable {
 /// Most streams count a record in its hour, and no other record changes the hour's rows. So a value of an hour stays
 /// valid as long as the store has the same records of the hour: their number, their offsets, and the fingerprints of
 /// the first and the last. Values of other tables stay valid until the next commit.
-protocol UnitValue: KeptValue where Version == UnitVersion {}
+protocol UnitValue: KeptValue where Version == UnitVersion {
+    /// Nil for a value that cannot be written.
+    var written: [UInt8]? { get }
+    init(_ reader: inout KeptReader) throws
+}
 
-struct UnitKey<Content: Hashable & Sendable>: Hashable {
+/// - Parameter Content: its description says what the values are.
+struct UnitKey<Content: Hashable & Sendable & CustomStringConvertible>: Hashable,
+    CustomStringConvertible
+{
     let path: String
     let partitions: [Int32]
     let content: Content
@@ -77,11 +105,35 @@ struct UnitKey<Content: Hashable & Sendable>: Hashable {
         self.content = content
         self.time = time
     }
+
+    var description: String { "\(path) \(partitions) \(content) \(time)" }
 }
 
-typealias UnitCache<Content: Hashable & Sendable, Value: UnitValue> = VersionedCache<
-    UnitKey<Content>, Value
->
+typealias UnitCache<Content, Value: UnitValue> = VersionedCache<UnitKey<Content>, Value>
+where Content: Hashable & Sendable & CustomStringConvertible
+
+extension VersionedCache where Value: UnitValue, Key: CustomStringConvertible {
+    /// A cache whose values are also in a file.
+    ///
+    /// - Parameter prepare: reads the numbers in a value.
+    convenience init(
+        _ name: String, mostBytes: Int, in file: SumsFile?,
+        prepare: @escaping @Sendable (Key) -> Void = { _ in }
+    ) {
+        guard let file else {
+            self.init(mostBytes: mostBytes)
+            return
+        }
+        self.init(mostBytes: mostBytes) { key, version in
+            prepare(key)
+            guard var reader = file.reader("\(name) \(key)", version.digest) else { return nil }
+            return try? Value(&reader)
+        } save: { key, version, value in
+            guard value.written != nil else { return }
+            file.note("\(name) \(key)", version.digest) { value.written ?? [] }
+        }
+    }
+}
 
 extension VersionedCache where Value: UnitValue {
     /// The values of days and hours, in order. Missing ones are read at once, and kept.
@@ -109,32 +161,36 @@ extension VersionedCache where Value: UnitValue {
 
 /// The state of a store in which a value was computed.
 struct UnitVersion: Equatable, Sendable {
-    let identity: String
-    /// The next offsets of partitions, for values that any record may change.
-    var offsets: [Int64] = []
-    /// The versions of the hours, for other values.
-    var numbers: [Int] = []
+    let digest: ContentDigest
 
-    init(identity: String, numbers: [Int]) {
-        self.identity = identity
-        self.numbers = numbers
-    }
-
-    /// The version of a day or an hour; nil if values of this state must not be kept.
-    init?(_ hours: FoldedHours, _ unit: FoldedHours.Unit) {
-        guard let number = unit.number else { return nil }
-        identity = hours.identity
-        numbers = [number]
+    /// The version of a day or an hour.
+    ///
+    /// - Parameter append: what else the value depends on.
+    init(
+        _ hours: FoldedHours, _ unit: FoldedHours.Unit,
+        _ append: (inout ContentDigest.Parts) -> Void = { _ in }
+    ) {
+        digest = ContentDigest {
+            $0.append(hours.identity)
+            $0.append(unit.digest)
+            append(&$0)
+        }
     }
 
     /// The version of all records.
     init(_ hours: FoldedHours, of slice: StoreSlice) {
-        identity = hours.identity + slice.partitions.map(\.lastRecord).joined(separator: " ")
-        offsets = slice.partitions.map(\.nextOffset)
+        digest = ContentDigest {
+            $0.append(hours.identity)
+            for state in slice.partitions {
+                $0.append(Int64(state.partition))
+                $0.append(state.nextOffset)
+                $0.append(state.lastRecord)
+            }
+        }
     }
 }
 
-/// The hours of stores with the versions of their records.
+/// The hours of stores with the digests of their records.
 final class HourLedgers: Sendable {
     private struct Key: Hashable {
         let path: String
@@ -142,27 +198,21 @@ final class HourLedgers: Sendable {
     }
 
     private let ledgers = Mutex<[Key: HourLedger]>([:])
-    private let lastVersion = Mutex(0)
 
     /// The hours of a slice; nil if the file is not in place any more.
     func hours(of slice: StoreSlice) throws -> FoldedHours? {
         guard let identity = try slice.snapshot.foldIdentity() else { return nil }
         let key = Key(path: slice.snapshot.path, partitions: slice.partitions.map(\.partition))
-        let version = lastVersion.withLock { last in
-            last += 1
-            return last
-        }
         let known = ledgers.withLock { $0[key] }
         guard var ledger = known, ledger.identity == identity else {
-            let ledger = try HourLedger(of: slice, identity: identity, version: version)
+            let ledger = try HourLedger(of: slice, identity: identity)
             ledgers.withLock { $0[key] = ledger }
             return ledger.hours
         }
         guard !ledger.isAt(slice.partitions) else { return ledger.hours }
-        guard try ledger.advance(to: slice, version: version) else {
+        guard try ledger.advance(to: slice) else {
             // Another state, perhaps an earlier one that another page has begun to read.
-            let other = try HourLedger(of: slice, identity: identity, version: version)
-            return other.hours(comparedWith: ledger)
+            return try HourLedger(of: slice, identity: identity).hours
         }
         let advanced = ledger
         ledgers.withLock { ledgers in

@@ -87,13 +87,11 @@ extension StoreView {
         var state = WatchJudgements.State(end: end, hours: [])
         let read = Set(rows.whole.streams + rows.part.streams)
         for slice in slices where read.contains(slice.stream) {
-            guard let hours = try slice.cache?.hours.hours(of: slice),
-                let extent = hours.extent(before: end.text)
-            else { return nil }
+            guard let hours = try slice.cache?.hours.hours(of: slice) else { return nil }
             state.hours.append(
                 .init(
                     identity: hours.identity, partitions: slice.partitions.map(\.partition),
-                    count: extent.count, number: extent.number))
+                    records: hours.digest(before: end.text)))
         }
         return state
     }

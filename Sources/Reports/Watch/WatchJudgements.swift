@@ -10,9 +10,8 @@ final class WatchJudgements: Sendable {
         struct Hours: Equatable {
             let identity: String
             let partitions: [Int32]
-            /// The hours before `end`, and their last version.
-            let count: Int
-            let number: Int
+            /// The digest of those before `end`; nil without records.
+            let records: ContentDigest?
         }
 
         let end: Hour
