@@ -147,8 +147,33 @@ struct ReportCacheTests {
         Answer { try request.answer(stores, configuration, as: .json).report }
     }
 
+    /// A cache with sums of an earlier process. Only one process uses a file.
+    private struct Restarting {
+        let path: String
+        private(set) var file: SumsFile?
+        private(set) var cache: ReportCache
+
+        init(_ path: String) throws {
+            self.path = path
+            file = try SumsFile(path: path, program: "one")
+            cache = ReportCache(file)
+        }
+
+        /// - Parameter change: what happens to the file meanwhile.
+        mutating func restart(
+            program: String = "one", _ change: (_ path: String) throws -> Void = { _ in }
+        ) throws {
+            try file?.write()
+            cache = ReportCache()
+            file = nil
+            try change(path)
+            file = try SumsFile(path: path, program: program)
+            cache = ReportCache(file)
+        }
+    }
+
     @Test(
-        "answers every question as the stored rows do, also after late records and restored files"
+        "answers every question as the stored rows do, also after restarts, late records and restored files"
     )
     func equality() throws {
         let market = Market()
@@ -162,9 +187,10 @@ struct ReportCacheTests {
         var days: [DemoDay] = []
         try demo.forEachDay { days.append($0) }
         let configuration = try market.configuration
-        let kept = ReportCache()
+        var restarting = try Restarting(workspace.path + "/sums")
         var asked: [ReportRequest] = []
         func compare(_ count: Int, _ state: String) throws {
+            let kept = restarting.cache
             // Some questions are asked again, because records may have changed their kept answers.
             let earlier = asked.suffix(12).shuffled(using: &market.random).prefix(count)
             for request in try earlier + (0..<count).map({ _ in try market.request() }) {
@@ -211,6 +237,18 @@ struct ReportCacheTests {
         }
         for (number, day) in days.enumerated() {
             try market.fold(day)
+            // A file that is damaged or of another program is begun again.
+            switch number {
+            case 3:
+                try restarting.restart { path in
+                    let file = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
+                    try file.seek(toOffset: 40_000)
+                    try file.write(contentsOf: Data(repeating: 0xFF, count: 9_000))
+                    try file.close()
+                }
+            case 7: try restarting.restart(program: "other")
+            default: try restarting.restart()
+            }
             try compare(4, "day \(number)")
             guard number == 4 || number == 6 else { continue }
             // In place, so that the file keeps its identity.
@@ -228,5 +266,43 @@ struct ReportCacheTests {
             }
             try compare(4, "restored on day \(number)")
         }
+    }
+    @Test("sums of an earlier process are used instead of rows")
+    func sumsOfAnEarlierProcess() throws {
+        let market = Market()
+        let demo = try Demo(days: 4, scale: 0.1, end: Self.end)
+        for file in demo.configuration { try market.workspace.get().write(file.path, file.text) }
+        try demo.forEachDay { try market.fold($0) }
+        let configuration = try market.configuration
+        let path = try market.workspace.get().path + "/sums"
+        let requests = [
+            ReportRequest(name: Funnel.name, grouping: .columns(["day", "campaign"])),
+            ReportRequest(name: BidsKey.table.name, grouping: .columns(["day", "exchange"])),
+            ReportRequest(name: FraudSignals.name, grouping: .total),
+        ]
+        /// The answers and the number of values that were read from rows.
+        func ask(_ program: String) throws -> (answers: [Answer], read: Int) {
+            let file = try SumsFile(path: path, program: program)
+            let stores = try OpenStores(directories: [market.directory])
+            try stores.keepPages(ReportCache(file))
+            let answers = requests.map { answer($0, stores, configuration) }
+            return (answers, try file.write())
+        }
+        let first = try ask("one")
+        #expect(first.read > 10)
+        let second = try ask("one")
+        #expect(second.read == 0)
+        #expect(second.answers == first.answers)
+        #expect(try ask("other").read == first.read)
+    }
+
+    @Test("a file of sums has one user")
+    func oneUser() throws {
+        let workspace = try Workspace()
+        let file = try SumsFile(path: workspace.path + "/sums", program: "one")
+        #expect(throws: (any Error).self) {
+            try SumsFile(path: workspace.path + "/sums", program: "one")
+        }
+        #expect(try file.write() == 0)
     }
 }
