@@ -133,7 +133,7 @@ extension StoreView {
     }
 }
 
-extension StoreView {
+extension DumpFigure {
     /// The known sum of a measure, for reports that do not handle unknown ones.
     ///
     /// - Parameters:
@@ -142,10 +142,10 @@ extension StoreView {
     ///   - first: the index of the first of them in the dump.
     /// - Throws: `unknownSum`.
     func amount(
-        _ index: Int, of sums: StoredSums, at first: Int, in figure: DumpFigure
+        _ index: Int, of sums: StoredSums, at first: Int
     ) throws(InspectionError) -> Int64 {
         if let amount = sums[index - first] { return amount }
-        throw .unknownSum(table: figure.name, measure: figure.measures[index])
+        throw .unknownSum(table: name, measure: measures[index])
     }
 }
 

@@ -10,6 +10,7 @@ package final class ReportCache: Sendable {
     let seen: UnitCache<String, SeenCampaigns>
     let installs: UnitCache<String, KeySums>
     let cells: UnitCache<FunnelBasis, FunnelCells>
+    let watched: UnitCache<WatchedSums.Content, WatchedSums>
     let columnNumbers: ColumnNumbers
     let funnelNumbers = FunnelNumbers()
     let judgements = WatchJudgements()
@@ -26,6 +27,9 @@ package final class ReportCache: Sendable {
         }
         seen = UnitCache("seen ads", mostBytes: 64 << 20, in: file) { _ in
             numbers.prepare(AdSource.numbered)
+        }
+        watched = UnitCache("watched", mostBytes: 64 << 20, in: file) { _ in
+            numbers.prepare(WatchedSums.numbered)
         }
         installs = UnitCache("installs", mostBytes: 64 << 20, in: file) { _ in
             numbers.prepare(InstallsWithoutAds.numbered)

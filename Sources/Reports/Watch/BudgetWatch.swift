@@ -7,8 +7,7 @@ import Streams
 struct WatchedBudget {
     let budget: WatchFile.Budget
     let figure: DumpFigure
-    /// Index of the time in the dump's columns, and of the cost in its measures.
-    let timeIndex: Int
+    /// Index of the cost in the dump's measures.
     let measure: Int
     /// The divisor of the measure: bid prices are per thousand impressions.
     let divisor: Int128
@@ -24,11 +23,9 @@ struct WatchedBudget {
             conditions: budget.conditions.map(\.ofQuery)
                 + [.init(column: "currency", value: budget.currency)])
         guard let figure = try? DumpFigure(request),
-            let timeIndex = figure.description.columns.firstIndex(where: { $0.kind.isTime }),
             let index = figure.measures.firstIndex(of: measure)
         else { preconditionFailure("\(dump) has other columns") }
         self.figure = figure
-        self.timeIndex = timeIndex
         self.measure = index
     }
 }
@@ -67,13 +64,11 @@ extension StoreView {
         let now = report.nowMilliseconds
         let period = budget.period.hours(around: Hour(containing: now))
         var byHour: [Int64: Int128] = [:]
-        try forEachRow(of: watched.figure) { values, sums, first in
-            guard let time = UTC.milliseconds(text: values[watched.timeIndex].text) else { return }
-            let hour = Hour(containing: time).hoursSince1970
-            guard period.contains(hour), time < now else { return }
-            let amount = try amount(watched.measure, of: sums, at: first, in: watched.figure)
-            byHour[hour, default: 0] += Int128(amount)
-        }
+        let begun = Hour(containing: now - 1).hoursSince1970 + 1
+        let sums = WatchedHourSums(
+            figure: watched.figure, measures: [watched.measure], less: [], columns: [],
+            hours: period.clamped(to: period.lowerBound..<max(begun, period.lowerBound)))
+        try sums.forEach(in: slices) { byHour[$1, default: 0] += $2 }
         var spent: Int128 = 0
         var opened: [Int64: Int64] = [:]
         for (hour, cost) in byHour.sorted(by: { $0.key < $1.key }) {

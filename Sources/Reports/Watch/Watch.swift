@@ -119,36 +119,23 @@ extension StoreView {
         of rows: WatchedRows, before end: Hour, _ report: inout WatchReport
     ) throws -> [(values: [StoredValue], hours: WatchedHours)] {
         let earliest = end.hoursSince1970 - WatchedRows.hoursRead
+        let columns = rows.whole.selection.indices
         var groups = RowGroups(
-            by: rows.whole.selection.indices, empty: [Int64: (part: Int64, whole: Int64)]())
+            by: Array(columns.indices), empty: [Int64: (part: Int64, whole: Int64)]())
         for (isPart, figure, measures, less) in [
             (true, rows.part, rows.partMeasures, rows.lessMeasures),
             (false, rows.whole, rows.wholeMeasures, []),
         ] where !measures.isEmpty {
-            guard let hourIndex = figure.description.columns.firstIndex(where: { $0.kind == .hour })
-            else { preconditionFailure("\(figure.name) has no hours") }
-            try forEachRow(of: figure) { values, sums, first in
-                let hour = UTC.milliseconds(text: values[hourIndex].text).map {
-                    Hour(containing: $0).hoursSince1970
-                }
-                guard let hour, hour >= earliest, hour < end.hoursSince1970 else { return }
-                var added: Int64 = 0
-                for index in measures where sums.indices.contains(index - first) {
-                    // Sums near the integer limit are not meaningful rates.
-                    let amount = try self.amount(index, of: sums, at: first, in: figure)
-                    added = added.addingReportingOverflow(amount).partialValue
-                }
-                for index in less where sums.indices.contains(index - first) {
-                    let amount = try self.amount(index, of: sums, at: first, in: figure)
-                    added = added.subtractingReportingOverflow(amount).partialValue
-                }
-                guard added != 0 else { return }
-                groups.add(values) { hours in
-                    let counted = hours[hour, default: (0, 0)]
-                    hours[hour] =
-                        isPart
-                        ? (counted.part &+ added, counted.whole)
-                        : (counted.part, counted.whole &+ added)
+            let sums = WatchedHourSums(
+                figure: figure, measures: measures, less: less, columns: columns,
+                hours: earliest..<end.hoursSince1970)
+            try sums.forEach(in: slices) { row, hour, amount in
+                // Sums near the integer limit are not meaningful rates.
+                let amount = Int64(truncatingIfNeeded: amount)
+                groups.add(row) { hours in
+                    var counted = hours[hour, default: (0, 0)]
+                    if isPart { counted.part &+= amount } else { counted.whole &+= amount }
+                    hours[hour] = counted
                 }
             }
         }
