@@ -47,10 +47,13 @@ extension CampaignTable {
                 NumberLink(answer, row: row).write(
                     answer.value(row, "maturity"), of: "maturity", to: &html)
             case .target:
-                let state = Self.state(
+                let states = TargetStates(
                     targets, answers, row, byReturn[campaign], byEstimate[campaign])
-                guard let state else { return html.unknown("the campaign has no target") }
+                guard let state = states.deciding else {
+                    return html.unknown("the campaign has no target")
+                }
                 state.write(to: &html)
+                if states.disagree { html.element("small", text: TargetStates.returnDecides) }
             }
         }
     }
@@ -59,28 +62,6 @@ extension CampaignTable {
         _ key: [ReportRequest.Condition], _ names: PageNames
     ) -> CatalogCampaign.Targets? {
         names.campaign { column in key.first { $0.column == column }?.value }?.targets
-    }
-
-    /// The campaign against its return by day 7, or else its cost per install; nil without a target.
-    static func state(
-        _ targets: CatalogCampaign.Targets?, _ answers: CampaignAnswers, _ row: [ReportValue],
-        _ returns: [ReportValue]?, _ estimates: [ReportValue]?
-    ) -> TargetState? {
-        guard let target = targets?.returnMicros else {
-            return targets?.costPerInstallMicros.map {
-                TargetState(costPerInstall: answers.recordedCost(row), $0)
-            }
-        }
-        let answer = answers.estimates?.answer
-        if let low = amount(answer, estimates, EstimatedReturns.low),
-            let high = amount(answer, estimates, EstimatedReturns.high)
-        {
-            return TargetState(low: low, high: high, isFinal: true, target)
-        }
-        return TargetState(
-            low: amount(answers.returns, returns, "roas_min"),
-            high: amount(answers.returns, returns, "roas_max"),
-            isFinal: amount(answers.returns, returns, "maturity") == 1, target)
     }
 
     /// An estimate is not a sum of records: it links to the estimated revenue.

@@ -124,8 +124,8 @@ struct CampaignAnswers {
     var estimates: EstimatedReturns? { (try? estimated?.get()) ?? nil }
 
     /// A cost per install to compare with a target; nil if it has several currencies.
-    func recordedCost(_ row: [ReportValue]) -> Double? {
+    func recordedCost(_ row: [ReportValue]?) -> Double? {
         guard let recordedCosts else { return CampaignTable.amount(now, row, "cpi") }
-        return recordedCosts[now.key(of: row)]
+        return row.flatMap { recordedCosts[now.key(of: $0)] }
     }
 }

@@ -1,3 +1,4 @@
+import ConfigurationValues
 import Reports
 import Streams
 
@@ -147,6 +148,75 @@ extension PageWriter {
             recordedCosts: try recordedCosts())
     }
 
+    /// The answers of one campaign that decide its targets: of the same days as in the table of all campaigns, and with
+    /// costs as recorded.
+    private func targetAnswers() throws -> CampaignAnswers {
+        let returns = Self.returns(by: Self.campaignColumns, through: EstimatedReturns.age)
+        var costs = try limited(
+            ReportAddress(
+                Funnel.name, by: Self.campaignColumns,
+                measures: ["installs", "cost_micros", "cpi"]), to: days)
+        try context.checkFilters(of: costs)
+        costs.target = nil
+        let now = try source.answer(costs)
+        return CampaignAnswers(
+            now: now, total: now, compared: nil, returns: try? answer(returns), totalReturns: nil,
+            days: nil, estimated: Result { try estimatedReturns(isOfAllDays: true) })
+    }
+
+    /// The campaign against each of its targets.
+    private mutating func writeTargets(_ targets: CatalogCampaign.Targets) throws {
+        let answers = try targetAnswers()
+        let row = answers.now.rows.first
+        let states = TargetStates(
+            targets, answers, row, answers.returns?.rows.first,
+            answers.estimates?.answer.rows.first)
+        let zone = context.timeZone
+        write { html in
+            html.element("div", ["class": "cards"]) { html in
+                if let state = states.ofReturn {
+                    html.card("Return by day 7, \(states.kind.title)") { html in
+                        Self.write(states, to: &html)
+                        state.write(to: &html)
+                        if states.disagree {
+                            html.element("small", text: TargetStates.returnDecides)
+                        }
+                        if let answer = states.returned.answer, let row = states.returned.row {
+                            html.element("span", ["class": "before"]) {
+                                answer.writeSubject(row, in: zone, to: &$0)
+                            }
+                        }
+                    }
+                }
+                if let state = states.ofCost {
+                    html.card("Cost per install") { html in
+                        html.element("span", ["class": "amount"]) {
+                            NumberLink(answers.now, row: row).write(
+                                row.map { answers.now.value($0, "cpi") }, of: "cpi", decimals: 2,
+                                to: &$0)
+                        }
+                        state.write(to: &html)
+                    }
+                }
+            }
+        }
+        if states.ofReturn != nil { paragraph(states.kind.note, class: "note") }
+    }
+
+    /// The compared range of the return.
+    private static func write(_ states: TargetStates, to html: inout HTML) {
+        let (answer, row, low, high) = states.returned
+        guard let answer else { return }
+        let link = NumberLink(answer, row: row)
+        let values = [low, high].map { measure in row.map { answer.value($0, measure) } }
+        html.element("span", ["class": "amount interval"]) { html in
+            link.write(values[0], of: low, decimals: 2, to: &html)
+            guard values[0] != values[1] else { return }
+            html.text(" to ")
+            link.write(values[1], of: high, decimals: 2, to: &html)
+        }
+    }
+
     /// The costs per install of campaigns as recorded; nil if pages show them, or without a target.
     private func recordedCosts() throws -> [[ReportRequest.Condition]: Double]? {
         guard context.target != nil, source.names(for: context.scope).hasTargetCosts else {
@@ -226,8 +296,12 @@ extension PageWriter {
         let byAge = "Return on spend by age"
         // A reader of some campaigns has no signals: their rows do not have the campaign of records.
         let hasSignals = context.scope.allSatisfy { FraudSignals.columnNames.contains($0.column) }
+        let targets = names.campaign(value)?.targets
+        let hasTargets = targets?.returnMicros != nil || targets?.costPerInstallMicros != nil
+        let againstTarget = "Against target"
         writeContents(
-            ["Results", byDay] + (isReengagement ? [] : [byAge]) + ["Conversion values"]
+            ["Results"] + (hasTargets ? [againstTarget] : []) + [byDay]
+                + (isReengagement ? [] : [byAge]) + ["Conversion values"]
                 + (hasSignals ? ["Fraud signals"] : []) + Self.detailTitles)
         try section("Results", isReengagement ? Self.aboutReengagement : nil) { page in
             try page.cards(
@@ -238,6 +312,12 @@ extension PageWriter {
                 ], days: daily)
             try page.writeMaturity()
             page.paragraph(Self.aboutReturn, class: "note")
+        }
+        if let targets, hasTargets {
+            try section(
+                againstTarget,
+                "Targets of catalog.yaml, compared over the same days as on the page Campaigns."
+            ) { try $0.writeTargets(targets) }
         }
         try section(byDay, Self.aboutIntervals) { page in
             try page.writeCurves(

@@ -70,8 +70,8 @@ struct CampaignTable {
                 return Self.amount(answers.estimates?.answer, estimates[key], low) ?? -.infinity
             case .target:
                 let targets = Self.targets(answers.now.key(of: row), names)
-                return Self.state(targets, answers, row, returns[key], estimates[key])?.order
-                    ?? -.infinity
+                let states = TargetStates(targets, answers, row, returns[key], estimates[key])
+                return states.deciding?.order ?? -.infinity
             case .change(let measure):
                 guard let new = Self.amount(answers.compared?.now, present[key], measure),
                     let old = Self.amount(answers.compared?.before, past[key], measure), old > 0

@@ -308,8 +308,7 @@ private struct FoundCards {
 
     func write(_ days: PageAnswer?, to html: inout HTML) {
         for card in cards {
-            html.element("div", ["class": "card"]) { html in
-                html.element("span", ["class": "title"], text: card.title)
+            html.card(card.title) { html in
                 amount(card, shown, to: &html)
                 parts(of: card, to: &html)
                 if let now, let before, !uncompared.contains(card.low) {
@@ -420,6 +419,15 @@ private struct FoundCards {
                     high: row.flatMap { ShownValue.amount($0[high], in: card.high) })
             })
         line.write(to: &html)
+    }
+}
+
+extension HTML {
+    mutating func card(_ title: String, _ body: (inout HTML) -> Void) {
+        element("div", ["class": "card"]) { html in
+            html.element("span", ["class": "title"], text: title)
+            body(&html)
+        }
     }
 }
 

@@ -131,10 +131,18 @@ extension PageWriter {
             && context.chosen.allSatisfy { context.applied($0, to: columns) != nil }
     }
 
-    /// The estimated returns of all campaigns; nil without complete days.
-    func estimatedReturns() throws -> EstimatedReturns? {
+    /// The estimated returns of the selected campaigns; nil without complete days.
+    ///
+    /// - Parameter isOfAllDays: whether days are those that are complete in all campaigns, as in the table of all.
+    func estimatedReturns(isOfAllDays: Bool = false) throws -> EstimatedReturns? {
         guard hasEstimates else { return nil }
-        let byDay = try answer(Self.returns(by: ["day"], through: EstimatedReturns.age))
+        var daily = try limited(
+            Self.returns(by: ["day"], through: EstimatedReturns.age), to: self.days)
+        // Without a scope, because there are no estimates with one.
+        if isOfAllDays {
+            daily.conditions.removeAll { Funnel.campaignColumns.contains($0.column) }
+        }
+        let byDay = try source.answer(daily)
         guard let until = Self.endOfComplete(byDay, byDay.rows) else { return nil }
         let days = (since: days.since, until: Optional(until))
         let returns = try answer(

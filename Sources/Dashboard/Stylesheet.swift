@@ -131,7 +131,7 @@ enum Stylesheet {
         [aria-sort="descending"] > .sort::after { content: " ↓"; } [aria-sort="ascending"] > .sort::after { content: " ↑"; }
         small { display: block; white-space: nowrap; color: var(--soft); font-size: 11.5px; line-height: 1.35; }
         small.good, small.bad { font-weight: 600; } small.good { color: var(--good); } small.bad { color: var(--bad); }
-        tbody th small { white-space: normal; } .heat td small { color: inherit; }
+        tbody th small, .card small { white-space: normal; } .heat td small { color: inherit; }
         td.number > .parts { white-space: normal; }
         .parts > span { display: inline-block; white-space: nowrap; }
         .unknown { color: var(--soft); }

@@ -1,3 +1,4 @@
+import ConfigurationValues
 import Reports
 
 /// Whether a campaign reaches a target. A bound that is not final decides only in its own direction.
@@ -15,7 +16,9 @@ struct TargetState: Equatable {
         let target = Double(targetMicros) / 1e6
         let shown = ShownValue.money(Int128(targetMicros), "")
         guard let costPerInstall else {
-            (state, text) = (.unknown, "target \(shown)")
+            (state, text, reason) = (
+                .unknown, "target \(shown)", "cost per install not known"
+            )
             return
         }
         margin = target / (target + costPerInstall)
@@ -66,5 +69,58 @@ struct TargetState: Equatable {
             }
         html.element("small", ["class": style], text: text)
         if !reason.isEmpty { html.element("small", text: reason) }
+    }
+}
+
+/// A campaign against each of its targets.
+struct TargetStates {
+    /// Nil without a target.
+    let ofReturn: TargetState?
+    let ofCost: TargetState?
+    /// The row and the bounds of the compared return.
+    let returned: (answer: PageAnswer?, row: [ReportValue]?, low: String, high: String)
+    let kind: ReturnKind
+
+    static let returnDecides = "decided by the return"
+
+    /// - Parameters:
+    ///   - row: of `answers.now`.
+    ///   - returns: of `answers.returns`.
+    ///   - estimates: of the estimated returns, which are narrower than the bounds.
+    init(
+        _ targets: CatalogCampaign.Targets?, _ answers: CampaignAnswers, _ row: [ReportValue]?,
+        _ returns: [ReportValue]?, _ estimates: [ReportValue]?
+    ) {
+        ofCost = targets?.costPerInstallMicros.map {
+            TargetState(costPerInstall: answers.recordedCost(row), $0)
+        }
+        func amount(_ answer: PageAnswer?, _ row: [ReportValue]?, _ measure: String) -> Double? {
+            CampaignTable.amount(answer, row, measure)
+        }
+        let estimated = answers.estimates?.answer
+        let isEstimated = [EstimatedReturns.low, EstimatedReturns.high].allSatisfy {
+            amount(estimated, estimates, $0) != nil
+        }
+        kind = isEstimated ? .estimated : .bounds
+        let (answer, compared, low, high) =
+            isEstimated
+            ? (estimated, estimates, EstimatedReturns.low, EstimatedReturns.high)
+            : (answers.returns, returns, "roas_min", "roas_max")
+        returned = (answer, compared, low, high)
+        let isFinal = isEstimated || amount(answer, compared, "maturity") == 1
+        ofReturn = targets?.returnMicros.map {
+            TargetState(
+                low: amount(answer, compared, low), high: amount(answer, compared, high),
+                isFinal: isFinal, $0)
+        }
+    }
+
+    /// The return, or else the cost per install.
+    var deciding: TargetState? { ofReturn ?? ofCost }
+
+    /// Whether the cost per install alone would lead to another decision.
+    var disagree: Bool {
+        guard let ofReturn, let ofCost else { return false }
+        return ofCost.state != .unknown && ofReturn.state != ofCost.state
     }
 }

@@ -107,6 +107,32 @@ struct CampaignTableTests {
         // A cost per install of 2 is the target if there is no other.
         let costs = try rows(table("columns=target", target: ", target_cpi: 1.60"))
         #expect(costs.allSatisfy { $0[1] == "✗ 25 % above target 1.60" })
+        // Of two targets that disagree, the cell names the one that decides.
+        let both = try rows(
+            table("columns=target&sort=-target", target: ", target_roas_7: 0.40, target_cpi: 2.50"))
+        #expect(
+            both.map { $0[1].hasSuffix(" decided by the return") } == [false, true, true, true])
+    }
+
+    @Test("the page of a campaign has the state of its target in the table of campaigns")
+    func campaignPage() throws {
+        let data = try DemoStores.shared.get().path
+        let asker = PageAsker(
+            source: try Installation.parse([
+                "--data", data, "--pipelines", "\(data)/pipelines", "--at", "2026-11-26T12:00:00Z",
+            ]))
+        let table = try asker.page("/campaigns?columns=target").text
+        var compared = 0
+        for row in table.components(separatedBy: "<tr>") {
+            let state = row.firstMatch(
+                of: #/<small class="target[^>]*>[^<]*<\/small>(?:<small>[^<]*<\/small>)*/#)?.0
+            guard let address = row.firstMatch(of: #/href="(\/campaign\?[^"]*)"/#)?.1, let state
+            else { continue }
+            let page = try asker.page(String(address.replacing("&amp;", with: "&"))).text
+            #expect(page.contains(state), "\(address): \(state)")
+            compared += 1
+        }
+        #expect(compared > 1)
     }
 
     @Test("the narrow range replaces the wide one, and links to the estimated revenue of its days")
@@ -258,6 +284,10 @@ struct CampaignTableTests {
                     "/campaigns?\(days)&columns=cpi,target&campaign=\(campaign)\(currency)")
                 #expect(page.text.contains(verdict), "\(currency)")
                 #expect(!page.text.contains(other), "\(currency)")
+                let link = try #require(
+                    page.links.first { $0.address.hasPrefix("/campaign?") }, "\(currency)")
+                let own = try asker.page(link.address).text
+                #expect(own.contains(verdict) && !own.contains(other), "\(currency)")
             }
         }
     }
