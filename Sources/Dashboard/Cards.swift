@@ -11,6 +11,8 @@ struct Card {
     var tone = Tone.neutral
     /// The measures that add up to it or that it is computed from, with their names.
     var parts: [(title: String, measure: String)] = []
+    /// The counts of its interval; nil for a card without one.
+    var share: ShareParts?
 
     /// Whether an increase is good.
     enum Tone {
@@ -19,10 +21,11 @@ struct Card {
 
     init(
         _ title: String, _ measure: String, _ tone: Tone = .neutral,
-        parts: [(title: String, measure: String)] = []
+        parts: [(title: String, measure: String)] = [], share: ShareParts? = nil
     ) {
         self.init(title, measure, measure, tone)
         self.parts = parts
+        self.share = share
     }
 
     init(_ title: String, _ low: String, _ high: String, _ tone: Tone = .neutral) {
@@ -36,7 +39,7 @@ struct Card {
 
     func named(_ title: String) -> Card {
         var card = Card(title, low, high, tone)
-        card.parts = parts
+        (card.parts, card.share) = (parts, share)
         return card
     }
 }
@@ -311,6 +314,9 @@ private struct FoundCards {
             html.card(card.title) { html in
                 amount(card, shown, to: &html)
                 parts(of: card, to: &html)
+                if let share = card.share, let row = shown.rows.first, shown.rows.count == 1 {
+                    html.interval(shown.interval(share, of: row))
+                }
                 if let now, let before, !uncompared.contains(card.low) {
                     change(
                         card, now, before, isPartial: now.request.until != shown.request.until,
@@ -428,6 +434,12 @@ extension HTML {
             html.element("span", ["class": "title"], text: title)
             body(&html)
         }
+    }
+
+    /// The interval of a share in a card.
+    mutating func interval(_ words: String?) {
+        guard let words else { return }
+        element("span", ["class": "before"], text: "95 % interval \(words)")
     }
 }
 

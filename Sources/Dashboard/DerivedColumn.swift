@@ -43,3 +43,50 @@ extension PageAnswer {
         }
     }
 }
+
+/// The counts of a share of independent events, whose numerator is a part of the denominator.
+struct ShareParts: Sendable {
+    let over: [String]
+    let under: [String]
+    var underLess: [String] = []
+
+    /// The column of its interval.
+    static let column = "share_interval"
+
+    static func of(_ measure: DerivedMeasure) -> ShareParts {
+        ShareParts(over: measure.over, under: measure.under, underLess: measure.underLess)
+    }
+
+    /// Wilson's 95 % interval in words; nil if a count is unknown, or there is nothing to divide by.
+    static func words(_ count: Int128, of total: Int128) -> String? {
+        let interval = ShareInterval(count, of: total)
+        guard interval.low != .null else { return nil }
+        return [interval.low, interval.high].map {
+            ShownValue.text($0, in: column, isKey: false)
+        }.joined(separator: " to ")
+    }
+}
+
+extension PageAnswer {
+    /// The interval of a share in a row.
+    func interval(_ share: ShareParts, of row: [ReportValue]) -> String? {
+        func sum(_ names: [String]) -> Int128? {
+            names.reduce(Int128?(0)) { sum, name in
+                guard case .integer(let count) = value(row, name) else { return nil }
+                return sum.map { $0 + count }
+            }
+        }
+        guard let count = sum(share.over), let under = sum(share.under),
+            let less = sum(share.underLess)
+        else { return nil }
+        return ShareParts.words(count, of: under - less)
+    }
+
+    /// Adds the interval of a share as a column.
+    mutating func addInterval(_ share: ShareParts) {
+        let all = self
+        add(.init(ShareParts.column, isNumber: true), explainedBy: nil) { row in
+            all.interval(share, of: row).map { .text($0) } ?? .null
+        }
+    }
+}

@@ -227,11 +227,11 @@ extension PageWriter {
         let keys = ["format", "placement"]
         let sort = try choice("sort", of: ["presented", ClickRates.rate], label: "Sort by")
         var rates = try answer(ReportAddress(ClickRates.name, by: keys))
-        let interval = Self.addIntervals(to: &rates)
+        rates.addInterval(ShareParts(over: ["clicks"], under: ["presented", "viewed"]))
         var answers: [PageAnswer] = []
         if let ads = try unlessMissing(ReportAddress("impressions", by: keys)) {
             rates.show(
-                ClickRates.measureNames.filter { ads.index(of: $0) == nil } + [interval])
+                ClickRates.measureNames.filter { ads.index(of: $0) == nil } + [ShareParts.column])
             answers.append(ads)
         }
         answers.append(rates)
@@ -251,27 +251,6 @@ extension PageWriter {
         writeConstants(table.constantKeys)
         writeMoreRows(table.moreRows)
         files(of: answers.map(\.request))
-    }
-
-    /// Adds the interval of each click rate. Returns the column's name.
-    private static func addIntervals(to rates: inout PageAnswer) -> String {
-        let name = "share_interval"
-        let all = rates
-        rates.add(.init(name, isNumber: true), explainedBy: nil) { row in
-            func count(_ measure: String) -> Int128? {
-                if case .integer(let count) = all.value(row, measure) { count } else { nil }
-            }
-            guard let clicks = count("clicks"), let presented = count("presented"),
-                let viewed = count("viewed")
-            else { return .null }
-            let interval = ShareInterval(clicks, of: presented + viewed)
-            guard interval.low != .null else { return .null }
-            func text(_ bound: ReportValue) -> String {
-                ShownValue.text(bound, in: name, isKey: false)
-            }
-            return .text("\(text(interval.low)) to \(text(interval.high))")
-        }
-        return name
     }
 
     /// The answer to a request; nil without a store.

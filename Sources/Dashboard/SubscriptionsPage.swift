@@ -86,7 +86,8 @@ extension PageWriter {
                 [
                     Card(
                         "Trials that became paid", "conversion_rate",
-                        parts: [("became paid", "trial_conversions"), ("began", "trials")])
+                        parts: [("became paid", "trial_conversions"), ("began", "trials")],
+                        share: .of(.conversionRate))
                 ],
                 [.of(.conversionRate)], isCompared: false),
             CardGroup(
@@ -102,7 +103,9 @@ extension PageWriter {
                             ("by a higher price", "expirations_price"),
                             ("for other reasons", "expirations_other"),
                         ]),
-                    Card("Churn rate, with trials", DerivedMeasure.churnRate.name, .bad),
+                    Card(
+                        "Churn rate, with trials", DerivedMeasure.churnRate.name, .bad,
+                        share: .of(.churnRate)),
                     Card("Refunds", "refunds", .bad),
                     Card("Refunds reversed", "refund_reversals", .good),
                     Card(
@@ -118,7 +121,7 @@ extension PageWriter {
                         parts: [
                             ("expired", "expirations"), ("renewed", "renewals"),
                             ("of these ended a trial", "trial_conversions"),
-                        ])
+                        ], share: .of(.periodChurnRate))
                 ], [.of(.periodChurnRate)], isCompared: false),
             CardGroup(
                 sold,
@@ -131,7 +134,7 @@ extension PageWriter {
         // A failed card says why itself.
         try? writeNoPaidChurn()
         paragraph(
-            "Trials begun, Trials that became paid and Churn rate of paid periods are about these buyers: \(buyersOfDays), without family sharing. The newest trials and periods have not ended, so these shares can still change. The trials in the tables by product, country and day include family sharing. Churn rate, with trials, is expirations / (expirations + renewals + recoveries): trials that end without a payment count as churned. Churn rate of paid periods leaves out trials and all other purchases with an offer: expirations / (expirations + renewals - trial conversions). Refund rate is (refunds - reversals) / (first purchases, resubscriptions, renewals, recoveries and one-time purchases), of paid purchases less the trials. All other figures are of the environment Production.",
+            "Trials begun, Trials that became paid and Churn rate of paid periods are about these buyers: \(buyersOfDays), without family sharing. The newest trials and periods have not ended, so these shares can still change. The trials in the tables by product, country and day include family sharing. Churn rate, with trials, is expirations / (expirations + renewals + recoveries): trials that end without a payment count as churned. Churn rate of paid periods leaves out trials and all other purchases with an offer: expirations / (expirations + renewals - trial conversions). Refund rate is (refunds - reversals) / (first purchases, resubscriptions, renewals, recoveries and one-time purchases), of paid purchases less the trials. The 95 % interval of a share is computed from its counts (Wilson): shares whose intervals overlap may be equal. Refund rates have none, because refunds of these days can be of earlier purchases. All other figures are of the environment Production.",
             class: "note")
     }
 
@@ -162,6 +165,11 @@ extension PageWriter {
             answer.show([measure])
             columns.append((label, answer))
         }
+        func addInterval(_ label: String, _ share: DerivedMeasure, _ answer: PageAnswer) {
+            var answer = answer
+            answer.addInterval(.of(share))
+            add("95 % interval of \(label)", ShareParts.column, answer)
+        }
         let trials = try answer(
             ReportAddress("cohorts"), ["trials", "trial_conversions"], .conversionRate)
         let introductory = try answer(Self.cohorts(offer: "introductory"), ["expirations"])
@@ -170,11 +178,13 @@ extension PageWriter {
         add("trials", "trials", trials)
         add("trial conversions", "trial_conversions", trials)
         add("conversion rate", DerivedMeasure.conversionRate.name, trials)
+        addInterval("the conversion rate", .conversionRate, trials)
         add("expired introductory offers", "expirations", introductory)
         add("renewals without an offer", "renewals", paid)
         add("of these, trial conversions", "trial_conversions", paid)
         add("expired paid periods, \(Self.ofBuyers)", "expirations", paid)
         add(Self.paidChurn, DerivedMeasure.periodChurnRate.name, paid)
+        addInterval("this churn rate", .periodChurnRate, paid)
         for notice in Set(columns.flatMap(\.answer.notices)).sorted() { writeNotices([notice]) }
         let table = JoinedTable(
             columns.map(\.answer), sort: "trials", labels: columns.map(\.label))

@@ -89,6 +89,13 @@ struct SubscriptionsPageTests {
                 try card(title, of: page)
                     == ShownValue.text(rate, in: "refund_rate", isKey: false), "\(title)")
         }
+        for (count, total) in [
+            (integer(cohorts["trial_conversions"]), integer(cohorts["trials"])),
+            (churned, churned + sum("renewals", "recoveries")),
+        ] {
+            let words = try #require(ShareParts.words(count, of: total))
+            #expect(page.contains("<span class=\"before\">95 % interval \(words)</span>"))
+        }
         let recorded = try asker.page("/subscriptions?period=all&in=recorded").text
         #expect(all.count > 1)
         // Counts are not divided by currency.
@@ -245,6 +252,9 @@ struct SubscriptionsPageTests {
         #expect(table.contains("\(heading)expired introductory offers</th>"))
         #expect(
             table.contains("\(heading)churn rate of paid periods, of buyers of these days</th>"))
+        for share in ["the conversion rate", "this churn rate"] {
+            #expect(table.contains("\(heading)95 % interval of \(share)</th>"), "\(share)")
+        }
         let expiredTrials = ShownValue.grouped(integer(trials["expirations"]))
         #expect(table.contains("measure=expirations\">\(expiredTrials)</a>"))
         #expect(page.text.contains("also those whose first purchase was before the first record"))
