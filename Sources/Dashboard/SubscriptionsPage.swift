@@ -132,10 +132,85 @@ extension PageWriter {
                 ], [.of(.netSales)], keepsZeros: true),
         ])
         // A failed card says why itself.
+        try? writeEndedTrials()
         try? writeNoPaidChurn()
         paragraph(
-            "Trials begun, Trials that became paid and Churn rate of paid periods are about these buyers: \(buyersOfDays), without family sharing. The newest trials and periods have not ended, so these shares can still change. The trials in the tables by product, country and day include family sharing. Churn rate, with trials, is expirations / (expirations + renewals + recoveries): trials that end without a payment count as churned. Churn rate of paid periods leaves out trials and all other purchases with an offer: expirations / (expirations + renewals - trial conversions). Refund rate is (refunds - reversals) / (first purchases, resubscriptions, renewals, recoveries and one-time purchases), of paid purchases less the trials. The 95 % interval of a share is computed from its counts (Wilson): shares whose intervals overlap may be equal. Refund rates have none, because refunds of these days can be of earlier purchases. All other figures are of the environment Production.",
+            "Trials begun, Trials that became paid and Churn rate of paid periods are about these buyers: \(buyersOfDays), without family sharing. Trials that became paid divides by all trials begun. The newest trials and periods have not ended, so these shares can still change. The trials in the tables by product, country and day include family sharing. Churn rate, with trials, is expirations / (expirations + renewals + recoveries): trials that end without a payment count as churned. Churn rate of paid periods leaves out trials and all other purchases with an offer: expirations / (expirations + renewals - trial conversions). Refund rate is (refunds - reversals) / (first purchases, resubscriptions, renewals, recoveries and one-time purchases), of paid purchases less the trials. The 95 % interval of a share is computed from its counts (Wilson): shares whose intervals overlap may be equal. Refund rates have none, because refunds of these days can be of earlier purchases. All other figures are of the environment Production.",
             class: "note")
+    }
+
+    /// The share of trials that became paid, of those that have ended.
+    private mutating func writeEndedTrials() throws {
+        guard let days = try daysOfSeenTrials() else { return }
+        var begun = ReportAddress("cohorts")
+        begun.measures = ["trials", "trial_conversions"]
+        var offers = Self.cohorts(offer: "introductory")
+        offers.measures = ["buyers", "trials", "expirations"]
+        let (all, introductory) = (
+            try answer(begun, days: days), try answer(offers, days: days)
+        )
+        func count(_ measure: String, _ answer: PageAnswer) -> Int128 {
+            if case .integer(let count)? = answer.only(measure) { count } else { 0 }
+        }
+        let (trials, paid) = (count("trials", all), count("trial_conversions", all))
+        let expired = count("expirations", introductory)
+        guard trials > 0 else { return }
+        // Each introductory offer is a trial, and each trial is an introductory offer, so the expired ones are trials.
+        let isSeparate =
+            count("buyers", introductory) == count("trials", introductory)
+            && count("trials", introductory) == trials && paid + expired <= trials
+        let ended = paid + expired
+        let since = days.since == self.days.since ? nil : days.since
+        write { html in
+            html.element("div", ["class": "cards"]) { html in
+                html.card("Became paid, of trials that have ended") { html in
+                    let share: ReportValue = isSeparate ? .ratio(paid, ended) : .null
+                    html.element("span", ["class": "amount"]) {
+                        NumberLink(all).write(
+                            share, of: DerivedMeasure.conversionRate.name, isLinked: false, to: &$0)
+                    }
+                    html.element("span", ["class": "before"]) { html in
+                        let (first, second) = (
+                            NumberLink(all, row: all.rows.first),
+                            NumberLink(introductory, row: introductory.rows.first)
+                        )
+                        first.write(.integer(paid), of: "trial_conversions", to: &html)
+                        html.text(" became paid, ")
+                        second.write(.integer(expired), of: "expirations", to: &html)
+                        html.text(
+                            isSeparate
+                                ? " expired, \(ShownValue.grouped(trials - ended)) of "
+                                : " introductory offers expired, of ")
+                        first.write(.integer(trials), of: "trials", to: &html)
+                        html.text(isSeparate ? " have not ended" : " trials begun")
+                        if let since {
+                            html.text(" (buyers since \(PageContext.name(ofDay: since)))")
+                        }
+                    }
+                    if isSeparate { html.interval(ShareParts.words(paid, of: ended)) }
+                }
+            }
+        }
+        paragraph(
+            isSeparate
+                ? "A trial has ended if it became paid or expired. \(Self.aboutEndedTrials)"
+                : "The share of trials that have ended is not shown, because some of these introductory offers were at a reduced price, or some trials were other offers. \(Self.aboutEndedTrials)",
+            class: "note")
+    }
+
+    private static let aboutEndedTrials =
+        "Expired introductory offers can include those at a reduced price, so the share is shown only if each introductory offer of these buyers began as a free trial, and each free trial was an introductory offer. It leaves out buyers of the first day with records and of earlier days, because the beginnings of their trials are not in the records."
+
+    /// The days of the page of whose trials both the beginning and the end are in the records; nil without such days.
+    private func daysOfSeenTrials() throws -> PageContext.Days? {
+        let stream = StoreNotificationsFold.streamName
+        // Days of cohorts are in UTC.
+        let first = try source.stores.recordDays(of: [stream], in: .utc).first(of: [stream])
+        guard let start = first.flatMap({ UTC.milliseconds(text: $0) }) else { return nil }
+        let seen = UTC.day(milliseconds: start + PageContext.dayMilliseconds)
+        if let until = days.until, until.prefix(10) <= seen { return nil }
+        if let since = days.since, since.prefix(10) >= seen { return days }
+        return (seen, days.until)
     }
 
     /// The buyers' purchases without an offer, which are paid in full.

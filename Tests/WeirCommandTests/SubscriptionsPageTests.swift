@@ -109,6 +109,36 @@ struct SubscriptionsPageTests {
         }
     }
 
+    @Test("the share of ended trials leaves out running ones, and buyers whose trial began unseen")
+    func endedTrials() throws {
+        let first = try #require(
+            try rows("store-notifications", "--by", "day").compactMap { $0["day"] as? String }.min()
+        )
+        let seen = UTC.day(
+            milliseconds: try #require(UTC.milliseconds(text: first)) + 86_400_000)
+        func row(_ more: String...) throws -> [String: Any] {
+            try #require(
+                try rows(["cohorts", "--by", "total", "--since", seen] + more).first)
+        }
+        let all = try row("--measures", "trials,trial_conversions")
+        let offers = try row(
+            "--where", "offer=introductory", "--measures", "buyers,trials,expirations")
+        let (trials, paid) = (integer(all["trials"]), integer(all["trial_conversions"]))
+        let expired = integer(offers["expirations"])
+        // The demo has no introductory offer at a reduced price.
+        #expect(integer(offers["buyers"]) == trials && integer(offers["trials"]) == trials)
+        #expect(paid > 0 && expired > 0 && paid + expired < trials)
+        let page = try asker.page("/subscriptions?period=all").text
+        let share = ReportValue.ratio(paid, paid + expired)
+        #expect(
+            try card("Became paid, of trials that have ended", of: page)
+                == ShownValue.text(share, in: "conversion_rate", isKey: false))
+        #expect(
+            page.contains(" expired, \(ShownValue.grouped(trials - paid - expired)) of <a "))
+        let words = try #require(ShareParts.words(paid, of: paid + expired))
+        #expect(page.contains("95 % interval \(words)</span>"))
+    }
+
     @Test("a card of 0 stays")
     func zeros() throws {
         let page = try asker.page("/subscriptions?since=2020-01-01&until=2020-01-02").text
