@@ -49,6 +49,8 @@ struct Change {
     let text: String
     /// 1 for an increase, -1 for a decrease, 0 for neither.
     let direction: Int
+    /// False for ranges that overlap.
+    private(set) var isCertain = true
 
     /// Nil if one of the values is unknown, or a percentage of 0 would be needed.
     init?(from before: ReportValue?, to now: ReportValue?, of measure: String) {
@@ -75,10 +77,32 @@ struct Change {
     func style(_ tone: Card.Tone) -> String {
         switch tone {
         case .neutral: "change"
-        case _ where direction == 0: "change"
+        case _ where direction == 0 || !isCertain: "change"
         case .good: direction > 0 ? "change good" : "change bad"
         case .bad: direction > 0 ? "change bad" : "change good"
         }
+    }
+
+    /// A change of a range; nil if a bound is unknown, or its bounds did not move in one direction.
+    ///
+    /// - Parameter before: the lower and the upper bound.
+    init?(fromRange before: [ReportValue?], to now: [ReportValue?], of measure: String) {
+        let old = before.compactMap { $0.flatMap { ShownValue.amount($0, in: measure) } }
+        let new = now.compactMap { $0.flatMap { ShownValue.amount($0, in: measure) } }
+        guard old.count == 2, new.count == 2,
+            Set((before + now).compactMap { $0?.currency }).count < 2
+        else { return nil }
+        let directions = zip(old, new).map { old, new in
+            // A bound of 0 has no percentage.
+            Change(from: old, to: new)?.direction ?? (new > old ? 1 : 0)
+        }
+        guard directions[0] == directions[1], directions[0] != 0 else { return nil }
+        direction = directions[0]
+        isCertain = new[0] > old[1] || new[1] < old[0]
+        text =
+            isCertain
+            ? direction > 0 ? "above" : "below"
+            : "both bounds \(direction > 0 ? "rose" : "fell")"
     }
 }
 
@@ -381,8 +405,15 @@ private struct FoundCards {
                     "span", ["class": change.style(card.tone)],
                     text: "\(change.symbol)\(change.text)")
                 html.text(" ")
-            } else if card.low != card.high {
-                html.text(Self.intervalChange(card, now, before))
+            } else if card.low != card.high,
+                let change = Change(
+                    fromRange: [before.only(card.low), before.only(card.high)],
+                    to: [now.only(card.low), now.only(card.high)], of: card.low)
+            {
+                html.element(
+                    "span", ["class": change.style(card.tone)],
+                    text: "\(change.symbol)\(change.text)")
+                html.text(" ")
             }
             html.text("(")
             if isPartial, now.only(card.low) != nil {
@@ -393,24 +424,6 @@ private struct FoundCards {
             range(card, before, to: &html)
             html.text(")")
         }
-    }
-
-    /// Two intervals differ only if they do not overlap.
-    private static func intervalChange(
-        _ card: Card, _ now: PageAnswer, _ before: PageAnswer
-    ) -> String {
-        func bounds(_ answer: PageAnswer) -> (low: Double, high: Double)? {
-            guard let low = answer.only(card.low).flatMap({ ShownValue.amount($0, in: card.low) }),
-                let high = answer.only(card.high).flatMap({
-                    ShownValue.amount($0, in: card.high)
-                })
-            else { return nil }
-            return (low, high)
-        }
-        guard let now = bounds(now), let before = bounds(before) else { return "" }
-        if now.low > before.high { return "▲ above " }
-        if now.high < before.low { return "▼ below " }
-        return ""
     }
 
     private static func line(_ card: Card, _ days: PageAnswer, to html: inout HTML) {

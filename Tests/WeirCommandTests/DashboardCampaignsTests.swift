@@ -90,6 +90,33 @@ struct DashboardCampaignsTests {
         #expect(text(0, 0.025, isShare: true) == "▲ +2.5 points")
     }
 
+    @Test("a range moved if both bounds did, and is above or below if the ranges do not overlap")
+    func rangeChanges() {
+        func usd(_ units: Int128?) -> ReportValue? {
+            units.map { .money(MoneyByCurrency([.text("USD"): $0 * 1_000_000])) }
+        }
+        func text(_ old: [Int128?], _ new: [Int128?]) -> String? {
+            Change(fromRange: old.map(usd), to: new.map(usd), of: "revenue_min_micros").map {
+                "\($0.symbol)\($0.text), \($0.style(.good))"
+            }
+        }
+        #expect(text([10, 40], [8, 30]) == "▼ both bounds fell, change")
+        #expect(text([0, 40], [5, 50]) == "▲ both bounds rose, change")
+        #expect(text([10, 40], [5, 9]) == "▼ below, change bad")
+        #expect(text([10, 40], [41, 50]) == "▲ above, change good")
+        // Apart, in one bound only, or unknown.
+        let others: [[Int128?]] = [
+            [8, 50], [12, 30], [10, 30], [0, 40], [10, 40], [nil, 30],
+        ]
+        for now in others {
+            #expect(text([10, 40], now) == nil, "\(now)")
+        }
+        let euros = ReportValue.money(MoneyByCurrency([.text("EUR"): 1_000_000]))
+        #expect(
+            Change(fromRange: [usd(10), usd(40)], to: [euros, euros], of: "revenue_min_micros")?
+                .text == nil)
+    }
+
     @Test("a change begins with the day that separates the earlier days from the later ones best")
     func beginnings() {
         #expect(PageWriter.change(in: [5, 5, 6, 5, 20, 21, 19]) == 4)
