@@ -161,13 +161,10 @@ extension CampaignTable {
 
     private func trend(_ campaign: [String], to html: inout HTML) {
         guard let answer = answers.days, let day = answer.index(of: "day"),
-            let index = answer.index(of: "installs"), let rows = byDay[campaign]
+            let rows = byDay[campaign]
         else { return }
         let ordered = rows.sorted { $0[day].plainText < $1[day].plainText }
-        let points = answer.withGaps(ordered).map { row in
-            let amount = row.flatMap { ShownValue.amount($0[index], in: "installs") }
-            return SmallLine.Point(low: amount, high: amount)
-        }
+        let points = answer.points(ordered, "installs", "installs", answers.recordDays)
         SmallLine(title: "Installs by day", points: points, width: 72, height: 24).write(to: &html)
     }
 

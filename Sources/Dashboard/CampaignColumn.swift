@@ -116,6 +116,8 @@ struct CampaignAnswers {
     let returns: PageAnswer?
     let totalReturns: PageAnswer?
     let days: PageAnswer?
+    /// The days with postbacks; on others, installs are unknown.
+    var recordDays: RecordDays?
     /// Nil if no shown column needs it. Without complete days it contains nil.
     var estimated: Result<EstimatedReturns?, any Error>?
     /// Costs per install in the currencies of the spend, which targets have; nil if `now` has them.

@@ -139,11 +139,12 @@ extension PageWriter {
             && (now.rows.count <= EstimatedReturns.mostCampaigns
                 || CampaignTable.hasChosenColumns(context))
         let age = EstimatedReturns.age
+        let days = try? answer(byDay, days: lineDays)
         return CampaignAnswers(
             now: now, total: try answer(total), compared: compared,
             returns: try? answer(Self.returns(by: Self.campaignColumns, through: age)),
             totalReturns: try? answer(Self.returns(by: [], through: age)),
-            days: try? answer(byDay, days: lineDays),
+            days: days, recordDays: days.flatMap { try? recordDays(of: ["installs"], in: $0) },
             estimated: isEstimated ? Result { try estimatedReturns() } : nil,
             recordedCosts: try recordedCosts())
     }

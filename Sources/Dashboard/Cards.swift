@@ -185,9 +185,11 @@ extension PageWriter {
         } else if let reason = context.notCompared(default: period) {
             paragraph(reason, class: "note compared")
         }
+        let measures = found.flatMap { $0.cards.flatMap(\.measures) }
+        let recordDays = days.flatMap { try? self.recordDays(of: measures, in: $0) }
         write { html in
             html.element("div", ["class": "cards"]) { html in
-                for group in found { group.write(days, to: &html) }
+                for group in found { group.write(days, recordDays, to: &html) }
             }
         }
         for (cards, error) in unfiltered {
@@ -333,7 +335,7 @@ private struct FoundCards {
         return found
     }
 
-    func write(_ days: PageAnswer?, to html: inout HTML) {
+    func write(_ days: PageAnswer?, _ recordDays: RecordDays?, to html: inout HTML) {
         for card in cards {
             html.card(card.title) { html in
                 amount(card, shown, to: &html)
@@ -346,7 +348,7 @@ private struct FoundCards {
                         card, now, before, isPartial: now.request.until != shown.request.until,
                         to: &html)
                 }
-                if let days { Self.line(card, days, to: &html) }
+                if let days { Self.line(card, days, recordDays, to: &html) }
             }
         }
     }
@@ -426,18 +428,14 @@ private struct FoundCards {
         }
     }
 
-    private static func line(_ card: Card, _ days: PageAnswer, to html: inout HTML) {
-        guard let low = days.index(of: card.low), let high = days.index(of: card.high) else {
-            return
-        }
-        let line = SmallLine(
+    private static func line(
+        _ card: Card, _ days: PageAnswer, _ recordDays: RecordDays?, to html: inout HTML
+    ) {
+        guard days.index(of: card.low) != nil, days.index(of: card.high) != nil else { return }
+        SmallLine(
             title: "\(card.title) by day",
-            points: days.withGaps(days.rows).map { row in
-                SmallLine.Point(
-                    low: row.flatMap { ShownValue.amount($0[low], in: card.low) },
-                    high: row.flatMap { ShownValue.amount($0[high], in: card.high) })
-            })
-        line.write(to: &html)
+            points: days.points(days.rows, card.low, card.high, recordDays)
+        ).write(to: &html)
     }
 }
 

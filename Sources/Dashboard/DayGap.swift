@@ -36,20 +36,28 @@ extension PageAnswer {
         index(of: DayGap.column).flatMap { $0 < keyCount ? $0 : nil }
     }
 
-    /// Rows of ascending days, with nil for each day without a row.
-    func withGaps(_ rows: [[ReportValue]]) -> [[ReportValue]?] {
-        guard let day = dayKey else { return rows }
-        var all: [[ReportValue]?] = []
+    /// The points of a line over rows of ascending days, and over the days between them.
+    func points(
+        _ rows: [[ReportValue]], _ low: String, _ high: String, _ recordDays: RecordDays?
+    ) -> [SmallLine.Point] {
+        guard let day = dayKey else { return [] }
+        var points: [SmallLine.Point] = []
+        func add(_ name: String, _ row: [ReportValue]?) {
+            points.append(
+                SmallLine.Point(
+                    low: amount(low, of: row, on: name, recordDays),
+                    high: amount(high, of: row, on: name, recordDays)))
+        }
         var previous: String?
         for row in rows {
             let name = row[day].plainText
             if let previous {
-                all += DayGap.days(between: previous, and: name).map { _ in nil }
+                for gap in DayGap.days(between: previous, and: name) { add(gap, nil) }
             }
-            all.append(row)
+            add(name, row)
             previous = name
         }
-        return all
+        return points
     }
 }
 

@@ -22,10 +22,7 @@ extension PageWriter {
         _ lines: [(name: String, low: String, high: String)], over days: PageContext.Days,
         marks: [TrendMark]? = nil
     ) throws {
-        let columns = lines.flatMap { [$0.low, $0.high] }
-        let streams = Set(columns.flatMap { answer.request.report?.streams(of: $0) ?? [] })
-        let recordDays = try source.stores.recordDays(
-            of: streams.sorted(), in: context.timeZone)
+        let recordDays = try self.recordDays(of: lines.flatMap { [$0.low, $0.high] }, in: answer)
         draw(
             title, answer, answer.rows, by: "day", lines, recordDays: recordDays, over: days,
             marks: marks)
@@ -68,15 +65,7 @@ extension PageWriter {
         // Rows by arrival change only until their day is over, whatever their installs add later.
         let newestDay = answer.request.isByArrival ? self.newestDay : nil
         func amount(_ column: String, _ day: String) -> Double? {
-            guard let index = answer.index(of: column) else { return nil }
-            let value = rows[day]?[index]
-            if let value, let amount = ShownValue.amount(value, in: column), amount != 0 {
-                return amount
-            }
-            // On a day without records of the streams nothing is known, so 0 would be wrong.
-            let isKnown = recordDays?.have(day, streams(column)) ?? true
-            guard isKnown, value != .null, !ShownValue.isShare(column) else { return nil }
-            return 0
+            answer.amount(column, of: rows[day], on: day, recordDays)
         }
         let series = lines.map { name, low, high in
             // A cost without a known amount on any day is not 0.
@@ -162,6 +151,35 @@ extension PageWriter {
     private func lastDay(of found: [String]) -> String? {
         let newest = newestDay
         return found.filter { day in newest.map { day <= $0 } ?? true }.max() ?? found.max()
+    }
+}
+
+extension PageAnswer {
+    /// The amount of a day in a line. Nil if it is unknown: on a day without records of the streams, 0 would be wrong.
+    ///
+    /// - Parameter row: nil for a day without a row.
+    func amount(
+        _ column: String, of row: [ReportValue]?, on day: String, _ recordDays: RecordDays?
+    ) -> Double? {
+        guard let index = index(of: column) else { return nil }
+        let value = row?[index]
+        if let value, let amount = ShownValue.amount(value, in: column), amount != 0 {
+            return amount
+        }
+        let isKnown = recordDays?.have(day, request.report?.streams(of: column) ?? []) ?? true
+        // A share without a row has nothing to divide by.
+        guard isKnown, value != .null, value != nil || !ShownValue.isShare(column) else {
+            return nil
+        }
+        return 0
+    }
+}
+
+extension PageWriter {
+    /// The days with records of the streams of some columns.
+    func recordDays(of columns: [String], in answer: PageAnswer) throws -> RecordDays {
+        let streams = Set(columns.flatMap { answer.request.report?.streams(of: $0) ?? [] })
+        return try source.stores.recordDays(of: streams.sorted(), in: context.timeZone)
     }
 }
 

@@ -70,6 +70,13 @@ struct DashboardChartsTests {
         let spend = days(of: "spend", in: revenue)
         #expect(spend.map { String($0.prefix(6)) } == (20...25).map { "\($0) Nov" })
         #expect(page.text.contains("A gap in a line means"))
+        // Small lines are not 0 on the days without postbacks either, of which the third one is between others.
+        for address in ["/?period=30d", "/campaigns?period=30d"] {
+            let text = try asker.page(address).text
+            let line = try #require(
+                text.firstMatch(of: #/aria-label="Installs by day"[^>]*>(.*?)<\/svg>/#)?.1)
+            #expect(line.ranges(of: "<polyline").count == 2, "\(address)")
+        }
         // Thirty days are shown, and data began on the sixth last.
         #expect(!revenue.contains("19 Nov"))
         let installs = try figure("Installs by day", of: page)
