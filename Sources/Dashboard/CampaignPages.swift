@@ -70,6 +70,9 @@ extension PageWriter {
         if let compared = context.compared(default: period) {
             paragraph(compared.sentence, class: "note")
             if let note = compared.notOfPostbacks { paragraph(note, class: "note") }
+            writeMissingHours(
+                compared,
+                of: ["installs", "cost_micros"].map { (answers.now.request, $0) })
         } else if let reason = context.notCompared(default: period) {
             paragraph(reason, class: "note")
         }

@@ -182,6 +182,11 @@ extension PageWriter {
             if let note = compared.notOfPostbacks, !measures.allSatisfy(compared.compares) {
                 paragraph(note, class: "note")
             }
+            writeMissingHours(
+                compared,
+                of: found.filter { $0.before != nil }.flatMap { group in
+                    group.cards.flatMap(\.measures).map { (group.asked, $0) }
+                })
         } else if let reason = context.notCompared(default: period) {
             paragraph(reason, class: "note compared")
         }

@@ -76,6 +76,8 @@ extension PageWriter {
             page.write { table.writeSideBySide(to: &$0) }
             if let compared = page.context.compared(default: page.period) {
                 page.paragraph(compared.sentence, class: "note")
+                page.writeMissingHours(
+                    compared, of: ["installs", "cost_micros"].map { (answers.now.request, $0) })
             }
             page.files(of: answers.now)
         }

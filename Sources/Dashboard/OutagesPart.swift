@@ -25,6 +25,54 @@ extension PageWriter {
         try outagesOfDays().reduce(into: [:]) { $0[$1.stream, default: 0] += $1.hours }
     }
 
+    /// The hours of compared days without records of a stream: its outages, and the time before its first record.
+    private func missingHours(
+        of streams: Set<String>, in days: PageContext.Days
+    ) throws -> [String: Int64] {
+        guard let since = days.since.flatMap(context.timeZone.milliseconds(text:)),
+            let until = days.until.flatMap(context.timeZone.milliseconds(text:))
+        else { return [:] }
+        let now = try source.installation.present.milliseconds
+        let outages = try source.stores.outages(nowMilliseconds: now).map {
+            ($0.stream, $0.first.startMilliseconds, $0.end?.startMilliseconds ?? now)
+        }
+        // Costs are not reported by the hour.
+        let beginnings = try source.standings().filter { $0.stream != CostsFold.streamName }
+            .compactMap { standing in
+                standing.firstMilliseconds.map { (standing.stream, Int64.min, $0) }
+            }
+        return (outages + beginnings).reduce(into: [:]) { missing, silence in
+            let (stream, first, end) = silence
+            let hours = (min(end, until) - max(first, since)) / Hour.milliseconds
+            if streams.contains(stream), hours > 0 { missing[stream, default: 0] += hours }
+        }
+    }
+
+    /// Says how many hours of records compared days lack.
+    mutating func writeMissingHours(
+        _ compared: PageContext.Compared, of measures: [(request: ReportAddress, measure: String)]
+    ) {
+        let streams = Set(
+            measures.filter { compared.compares($0.measure) }
+                .flatMap { $0.request.report?.streams(of: $0.measure) ?? [] })
+        let ranges = [
+            (compared.earlierDays, compared.before), (compared.days, compared.now),
+        ]
+        let sentences = ranges.compactMap { name, days -> String? in
+            guard let missing = try? missingHours(of: streams, in: days), !missing.isEmpty else {
+                return nil
+            }
+            let words = missing.sorted { $0.key < $1.key }.map { stream, hours in
+                "\(counted(hours, "hour")) of \(Self.name(of: stream))"
+            }
+            return "Missing in \(name): \(words.joined(separator: ", "))."
+        }
+        guard !sentences.isEmpty else { return }
+        paragraph(
+            "\(sentences.joined(separator: " ")) Part of a change can come from this.",
+            class: "note")
+    }
+
     /// The outages with their streams. Streams that were silent in the same hours share one.
     private func sharedOutages() throws -> [(streams: [String], outage: StreamOutage)] {
         try outagesOfDays().reduce(into: []) { all, outage in

@@ -361,6 +361,15 @@ struct DashboardPeriodsTests {
         }
         #expect(
             try !asker.page("/?since=2026-11-23&until=2026-11-24").text.contains("No bids from"))
+        // Days after the silence are compared with days that lack its hours.
+        for path in ["/", "/campaigns"] {
+            let lacks = ": 6 hours of bids. Part of a change can come from this."
+            let text = try asker.page("\(path)?since=2026-11-23&until=2026-11-24").text
+            #expect(text.ranges(of: lacks).count == 1 && text.contains("Missing in 22 Nov"))
+            #expect(
+                try !asker.page("\(path)?since=2026-11-23&until=2026-11-24&compare=none").text
+                    .contains("Missing in"))
+        }
         let streams = try asker.page("/streams?since=2026-11-22&until=2026-11-23")
         #expect(streams.text.contains(">22 Nov 2026 03:00<") && streams.text.contains(">6</td>"))
         // What a reader looks for comes first.
