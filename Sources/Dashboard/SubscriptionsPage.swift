@@ -135,7 +135,7 @@ extension PageWriter {
         try? writeEndedTrials()
         try? writeNoPaidChurn()
         paragraph(
-            "Trials begun, Trials that became paid and Churn rate of paid periods are about these buyers: \(buyersOfDays), without family sharing. Trials that became paid divides by all trials begun. The newest trials and periods have not ended, so these shares can still change. The trials in the tables by product, country and day include family sharing. Churn rate, with trials, is expirations / (expirations + renewals + recoveries): trials that end without a payment count as churned. Churn rate of paid periods leaves out trials and all other purchases with an offer: expirations / (expirations + renewals - trial conversions). Refund rate is (refunds - reversals) / (first purchases, resubscriptions, renewals, recoveries and one-time purchases), of paid purchases less the trials. The 95 % interval of a share is computed from its counts (Wilson): shares whose intervals overlap may be equal. Refund rates have none, because refunds of these days can be of earlier purchases. All other figures are of the environment Production.",
+            "Trials begun, Trials that became paid and Churn rate of paid periods are about these buyers: \(buyersOfDays), without family sharing. Trials that became paid divides by all trials begun. The newest trials and periods have not ended, so these shares can still change. The trials in the tables by product, country and day include family sharing. Churn rate, with trials, is expirations / (expirations + renewals + recoveries): trials that end without a payment count as churned. Churn rate of paid periods leaves out trials and all other purchases with an offer: expirations / (expirations + renewals - trial conversions). Refund rate is (refunds - reversals) / (first purchases, resubscriptions, renewals, recoveries and one-time purchases), of paid purchases less the trials. The 95 % interval of a share is computed from its counts (Wilson): shares whose intervals overlap may be equal. Refund rates have no interval, because refunds of these days can be of earlier purchases. All other figures are of the environment Production.",
             class: "note")
     }
 
@@ -194,12 +194,12 @@ extension PageWriter {
         paragraph(
             isSeparate
                 ? "A trial has ended if it became paid or expired. \(Self.aboutEndedTrials)"
-                : "The share of trials that have ended is not shown, because some of these introductory offers were at a reduced price, or some trials were other offers. \(Self.aboutEndedTrials)",
+                : "The share of trials that have ended is not shown, because stored rows do not separate these trials from other offers. \(Self.aboutEndedTrials)",
             class: "note")
     }
 
     private static let aboutEndedTrials =
-        "Expired introductory offers can include those at a reduced price, so the share is shown only if each introductory offer of these buyers began as a free trial, and each free trial was an introductory offer. It leaves out buyers of the first day with records and of earlier days, because the beginnings of their trials are not in the records."
+        "Expired introductory offers can include offers at a reduced price. So the share is shown only if each introductory offer of these buyers began as a free trial, and each trial was an introductory offer. It leaves out buyers of the first day with records and of earlier days, because the beginnings of their trials are not in the records."
 
     /// The days of the page of whose trials both the beginning and the end are in the records; nil without such days.
     private func daysOfSeenTrials() throws -> PageContext.Days? {
