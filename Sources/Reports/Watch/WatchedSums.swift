@@ -108,7 +108,7 @@ struct WatchedHourSums {
     /// - Parameter unit: of an hour; nil if it is not wanted.
     private func read(
         _ slice: StoreSlice, _ tables: [AggregateTable], _ numbers: ColumnNumbers,
-        _ unit: (String) -> String?
+        _ unit: @escaping (String) -> String?
     ) throws -> [String: WatchedSums] {
         struct Key: Hashable {
             let row: Int32
