@@ -3,15 +3,28 @@ import Store
 import Streams
 
 /// The rows of a page. They stay valid as long as the records and the configuration that they depend on are the same.
-struct KeptAnswer: KeptValue {
-    struct Key: Hashable {
+struct KeptAnswer: WrittenValue {
+    struct Key: Hashable, CustomStringConvertible {
         let request: ReportRequest
         let bound: RowBound
+
+        var description: String {
+            var own = request
+            own.timeZone = .utc
+            return "\(own) \(bound) \(request.timeZone.rules)"
+        }
     }
 
-    struct Version: Equatable {
+    struct Version: DigestedVersion, Equatable {
         let records: [String]
         let parts: ConfigurationParts
+
+        var digest: ContentDigest {
+            ContentDigest {
+                for text in records { $0.append(text) }
+                $0.append(parts.digest)
+            }
+        }
 
         static func == (one: Version, other: Version) -> Bool {
             one.records == other.records && one.parts === other.parts
@@ -19,6 +32,16 @@ struct KeptAnswer: KeptValue {
     }
 
     let rows: ShownRows
+
+    init(rows: ShownRows) { self.rows = rows }
+
+    var written: [UInt8]? {
+        var writer = KeptWriter()
+        writer.append(rows)
+        return writer.bytes
+    }
+
+    init(_ reader: inout KeptReader) throws { rows = try reader.rows() }
 
     /// A value takes about fifty bytes.
     var byteCount: Int { 50 * (64 + rows.table.rows.count * rows.table.columns.count) }

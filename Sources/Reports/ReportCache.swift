@@ -4,7 +4,7 @@ import Synchronization
 
 /// Sums of stores and the configuration, which pages read repeatedly.
 package final class ReportCache: Sendable {
-    let answers = VersionedCache<KeptAnswer.Key, KeptAnswer>(mostBytes: 100 << 20)
+    let answers: VersionedCache<KeptAnswer.Key, KeptAnswer>
     let hours = HourLedgers()
     let sums: UnitCache<KeySums.Content, KeySums>
     let seen: UnitCache<String, SeenCampaigns>
@@ -21,6 +21,7 @@ package final class ReportCache: Sendable {
         let numbers = ColumnNumbers(in: file)
         columnNumbers = numbers
         file?.keep(funnelNumbers)
+        answers = VersionedCache("answer", mostBytes: 100 << 20, in: file)
         cells = UnitCache("cells", mostBytes: 256 << 20, in: file)
         sums = UnitCache("sums", mostBytes: 256 << 20, in: file) {
             numbers.prepare($0.content.table)
@@ -47,7 +48,7 @@ package final class ReportCache: Sendable {
         }
         return configuration.withLock { kept in
             if let kept, kept.texts == texts { return kept.parts }
-            let parts = ConfigurationParts()
+            let parts = ConfigurationParts(texts: texts)
             kept = (texts, parts)
             return parts
         }

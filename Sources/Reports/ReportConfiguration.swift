@@ -124,11 +124,19 @@ final class ConfigurationParts: Sendable {
     }
 
     let parts: Mutex<Parts>
+    /// Of the texts of all files.
+    let digest: ContentDigest
 
     init(
         catalog: Catalog? = nil, appsByBundle: [String: Int64]? = nil,
-        trustsDevelopment: Bool? = nil
+        trustsDevelopment: Bool? = nil, texts: [String: String] = [:]
     ) {
+        digest = ContentDigest {
+            for (path, text) in texts.sorted(by: { $0.key < $1.key }) {
+                $0.append(path)
+                $0.append(text)
+            }
+        }
         parts = Mutex(
             Parts(
                 catalog: catalog, appsByBundle: appsByBundle, trustsDevelopment: trustsDevelopment))

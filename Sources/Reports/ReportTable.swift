@@ -308,7 +308,7 @@ package struct MoneyByCurrency: Equatable, Sendable {
     /// The amounts, by currency in bytewise order.
     package let amounts: [Amount]
     /// Whether they are sums of prices per thousand impressions, a thousand times the paid amount.
-    private let isOfThousand: Bool
+    let isOfThousand: Bool
 
     package struct Amount: Equatable, Sendable {
         package let currency: String

@@ -83,10 +83,18 @@ protocol KeptValue: Sendable {
 /// Most streams count a record in its hour, and no other record changes the hour's rows. So a value of an hour stays
 /// valid as long as the store has the same records of the hour: their number, their offsets, and the fingerprints of
 /// the first and the last. Values of other tables stay valid until the next commit.
-protocol UnitValue: KeptValue where Version == UnitVersion {
+protocol UnitValue: WrittenValue where Version == UnitVersion {}
+
+/// A value that a file can have too.
+protocol WrittenValue: KeptValue where Version: DigestedVersion {
     /// Nil for a value that cannot be written.
     var written: [UInt8]? { get }
     init(_ reader: inout KeptReader) throws
+}
+
+/// A version that is the same in another process.
+protocol DigestedVersion {
+    var digest: ContentDigest { get }
 }
 
 /// - Parameter Content: its description says what the values are.
@@ -112,7 +120,7 @@ struct UnitKey<Content: Hashable & Sendable & CustomStringConvertible>: Hashable
 typealias UnitCache<Content, Value: UnitValue> = VersionedCache<UnitKey<Content>, Value>
 where Content: Hashable & Sendable & CustomStringConvertible
 
-extension VersionedCache where Value: UnitValue, Key: CustomStringConvertible {
+extension VersionedCache where Value: WrittenValue, Key: CustomStringConvertible {
     /// A cache whose values are also in a file.
     ///
     /// - Parameter prepare: reads the numbers in a value.
@@ -160,7 +168,7 @@ extension VersionedCache where Value: UnitValue {
 }
 
 /// The state of a store in which a value was computed.
-struct UnitVersion: Equatable, Sendable {
+struct UnitVersion: DigestedVersion, Equatable {
     let digest: ContentDigest
 
     /// The version of a day or an hour.
