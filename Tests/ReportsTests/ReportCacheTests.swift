@@ -270,11 +270,13 @@ struct ReportCacheTests {
     @Test("sums of an earlier process are used instead of rows")
     func sumsOfAnEarlierProcess() throws {
         let market = Market()
+        let workspace = try market.workspace.get()
         let demo = try Demo(days: 4, scale: 0.1, end: Self.end)
-        for file in demo.configuration { try market.workspace.get().write(file.path, file.text) }
+        try workspace.write("costs.yaml", "batch_records: 100\n")
+        for file in demo.configuration { try workspace.write(file.path, file.text) }
         try demo.forEachDay { try market.fold($0) }
         let configuration = try market.configuration
-        let path = try market.workspace.get().path + "/sums"
+        let path = workspace.path + "/sums"
         let requests = [
             ReportRequest(name: Funnel.name, grouping: .columns(["day", "campaign"])),
             ReportRequest(name: BidsKey.table.name, grouping: .columns(["day", "exchange"])),
