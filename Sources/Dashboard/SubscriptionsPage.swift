@@ -134,9 +134,27 @@ extension PageWriter {
         // A failed card says why itself.
         try? writeEndedTrials()
         try? writeNoPaidChurn()
-        paragraph(
-            "Trials begun, Trials that became paid and Churn rate of paid periods are about these buyers: \(buyersOfDays), without family sharing. Trials that became paid divides by all trials begun. The newest trials and periods have not ended, so these shares can still change. The trials in the tables by product, country and day include family sharing. Churn rate, with trials, is expirations / (expirations + renewals + recoveries): trials that end without a payment count as churned. Churn rate of paid periods leaves out trials and all other purchases with an offer: expirations / (expirations + renewals - trial conversions). Refund rate is (refunds - reversals) / (first purchases, resubscriptions, renewals, recoveries and one-time purchases), of paid purchases less the trials. The 95 % interval of a share is computed from its counts (Wilson): shares whose intervals overlap may be equal. Refund rates have no interval, because refunds of these days can be of earlier purchases. All other figures are of the environment Production.",
-            class: "note")
+        writeDefinitions()
+    }
+
+    /// How the figures of the cards are counted.
+    private mutating func writeDefinitions() {
+        let definitions = [
+            "Trials begun, Trials that became paid and Churn rate of paid periods are about these buyers: \(buyersOfDays), without family sharing. All other figures are of the environment Production. The trials in the tables by product, country and day include family sharing.",
+            "Trials that became paid: trial conversions / all trials begun. The newest trials have not ended, so this share can still change.",
+            "Churn rate, with trials: expirations / (expirations + renewals + recoveries). Trials that end without a payment count as churned.",
+            "Churn rate of paid periods leaves out trials and all other purchases with an offer: expirations / (expirations + renewals - trial conversions).",
+            "Refund rate: (refunds - reversals) / (first purchases, resubscriptions, renewals, recoveries and one-time purchases). Of paid purchases: less the trials. It has no interval, because refunds of these days can be of earlier purchases.",
+            "The 95 % interval of a share is computed from its counts (Wilson). Shares whose intervals overlap may be equal.",
+        ]
+        write { html in
+            html.element("details", ["class": "why"]) { html in
+                html.element("summary", text: "How are these figures counted?")
+                html.element("ul", ["class": "list"]) { html in
+                    for definition in definitions { html.element("li", text: definition) }
+                }
+            }
+        }
     }
 
     /// The share of trials that became paid, of those that have ended.
@@ -264,7 +282,6 @@ extension PageWriter {
         let table = JoinedTable(
             columns.map(\.answer), sort: "trials", labels: columns.map(\.label))
         guard !table.isEmpty else { return writeNoRows() }
-        try writeNoPaidChurn()
         let (title, names) = (sectionTitle, source.names(for: context.scope))
         write { html in
             table.write(named: title, to: &html) { column, value, html in
