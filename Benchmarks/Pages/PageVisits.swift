@@ -13,10 +13,11 @@ struct PageVisits {
     let requests: Int
 
     func run() throws {
+        try readStores()
         print("| page | cold ms | warm ms, median | warm ms, worst | CPU ms, median | KiB |")
         print("|---|---|---|---|---|---|")
         for address in addresses {
-            // A process that has read nothing yet.
+            // A process that has just started, with the sums of an earlier one.
             let first = try Dashboard(program, directory, noon)
             let cold = try first.visit(address)
             try first.waitUntilIdle()
@@ -29,6 +30,23 @@ struct PageVisits {
                     cold.milliseconds, times[times.count / 2], times.last ?? 0,
                     warm.map(\.cpuMilliseconds).sorted()[warm.count / 2], cold.bytes >> 10))
         }
+    }
+
+    /// The first start, which has no sums of an earlier one.
+    private func readStores() throws {
+        let sums = "\(directory)/dashboard.sums"
+        try? FileManager.default.removeItem(atPath: sums)
+        var watch = Stopwatch()
+        try watch.measure {
+            let dashboard = try Dashboard(program, directory, noon)
+            defer { dashboard.stop() }
+            try dashboard.waitUntilIdle()
+        }
+        let size = try? FileManager.default.attributesOfItem(atPath: sums)[.size] as? NSNumber
+        print(
+            String(
+                format: "the first start has read the stores in %.1f s, sums of %d MiB",
+                watch.wallSeconds, (size?.intValue ?? 0) >> 20))
     }
 
     /// A dashboard as a process of its own.
@@ -46,12 +64,13 @@ struct PageVisits {
             process.standardError = output
             try process.run()
             var line = ""
-            while !line.hasSuffix("\n") {
+            while !line.contains("http://") || !line.hasSuffix("\n") {
                 let data = output.fileHandleForReading.availableData
                 guard !data.isEmpty else { throw Stopwatch.Failure(program: program) }
                 line += String(decoding: data, as: UTF8.self)
             }
-            let digits = line.split(separator: ":").last?.filter(\.isNumber) ?? ""
+            let address = line.split(separator: "\n").last { $0.contains("http://") }
+            let digits = address?.split(separator: ":").last?.filter(\.isNumber) ?? ""
             guard let port = UInt16(digits) else { throw Stopwatch.Failure(program: program) }
             self.port = port
         }
