@@ -261,7 +261,7 @@ extension PageWriter {
         func addInterval(_ label: String, _ share: DerivedMeasure, _ answer: PageAnswer) {
             var answer = answer
             answer.addInterval(.of(share))
-            add("95 % interval of \(label)", ShareParts.column, answer)
+            add("interval of \(label), 95 %", ShareParts.column, answer)
         }
         let trials = try answer(
             ReportAddress("cohorts"), ["trials", "trial_conversions"], .conversionRate)
