@@ -23,7 +23,10 @@ extension CampaignTable {
                 {
                     html.element("small") { change(measure, campaign, to: &$0) }
                 }
-                if measure == "cpi", let target = targets?.costPerInstallMicros {
+                // Without its return, which decides, a cost would suggest the wrong decision.
+                if measure == "cpi", let target = targets?.costPerInstallMicros,
+                    !isShort || targets?.returnMicros == nil
+                {
                     TargetState(costPerInstall: answers.recordedCost(row), target)
                         .write(to: &html)
                 }

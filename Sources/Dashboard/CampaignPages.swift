@@ -23,6 +23,7 @@ extension PageWriter {
         writeContents(
             ["All campaigns", "Spend and revenue by day", "By ad network", "By country"]
                 + (hasSignals ? [signals] : []) + ["Reported costs"])
+        if context.scope.isEmpty { writeOutlyingCampaigns() }
         try section(
             "All campaigns",
             "Click a name to open the campaign, a number to see its records, or a heading to sort."
@@ -64,7 +65,10 @@ extension PageWriter {
         let table = try CampaignTable(context, names, answers, link: campaignLink)
         // Above the table, because a target also adds a column to it.
         if context.scope.isEmpty, !names.hasTargets { writeHowToSetTargets() }
-        write { table.write(to: &$0) }
+        write { html in
+            table.writeDecisions(to: &html)
+            table.write(to: &html)
+        }
         try writeEstimatedDays(answers)
         if let note = answers.now.noteOnMissingCost { paragraph(note, class: "note") }
         if let compared = context.compared(default: period) {

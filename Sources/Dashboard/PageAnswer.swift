@@ -145,12 +145,40 @@ struct PageAnswer {
             "Cost per install is the cost divided by all installs of the row, including installs of campaigns without a known cost."
     }
 
-    /// A note on installs without a known cost, if there are any. Each row must be of a single campaign.
+    /// A note on installs without a known cost, and on cost without installs, if there are any. Each row must be of a
+    /// single campaign.
     var noteOnMissingCost: String? {
+        var notes: [String] = []
         let unpaid = table.installsWithoutCost
-        guard unpaid > 0 else { return nil }
+        if unpaid > 0 {
+            notes.append(
+                "\(ShownValue.grouped(unpaid)) installs belong to campaigns without a known cost in these days, which lowers it"
+            )
+        }
+        let spent = costWithoutInstalls
+        if !spent.isEmpty {
+            notes.append(
+                "\(spent.joined(separator: " and ")) was spent on campaigns without installs, for example for re-engagement, which raises it"
+            )
+        }
+        guard !notes.isEmpty else { return nil }
         return
-            "The cost per install of all campaigns divides by all installs. \(ShownValue.grouped(unpaid)) of them belong to campaigns without a known cost in these days, which lowers it."
+            "The cost per install of all campaigns is all spend divided by all installs. \(notes.joined(separator: "; "))."
+    }
+
+    /// The spend on campaigns without installs, by currency.
+    private var costWithoutInstalls: [String] {
+        guard let installs = index(of: "installs"), let cost = index(of: "cost_micros") else {
+            return []
+        }
+        var sums: [String: Int128] = [:]
+        for row in rows where row[installs].isZero {
+            guard case .money(let money) = row[cost] else { continue }
+            for amount in money.amounts { sums[amount.currency, default: 0] += amount.micros }
+        }
+        return sums.filter { $0.value != 0 }.sorted { $0.key < $1.key }.map {
+            ShownValue.money($0.value, $0.key)
+        }
     }
 
     /// Explains the shares that are above 100 % in a row.

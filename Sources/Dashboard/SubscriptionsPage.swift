@@ -78,6 +78,7 @@ extension PageWriter {
         var sold = ReportAddress("store-notifications")
         sold.conditions = [.init(column: "environment", value: "Production")]
         let buyers = ReportAddress("cohorts")
+        try? writeEndedTrials()
         try cards([
             CardGroup(
                 buyers, [Card("Trials begun", "trials", .good)], isOfDays: true, keepsZeros: true),
@@ -85,7 +86,7 @@ extension PageWriter {
                 buyers,
                 [
                     Card(
-                        "Trials that became paid", "conversion_rate",
+                        "Became paid, of all trials begun", "conversion_rate",
                         parts: [("became paid", "trial_conversions"), ("began", "trials")],
                         share: .of(.conversionRate))
                 ],
@@ -132,7 +133,6 @@ extension PageWriter {
                 ], [.of(.netSales)], keepsZeros: true),
         ])
         // A failed card says why itself.
-        try? writeEndedTrials()
         try? writeNoPaidChurn()
         writeDefinitions()
     }
@@ -140,8 +140,8 @@ extension PageWriter {
     /// How the figures of the cards are counted.
     private mutating func writeDefinitions() {
         let definitions = [
-            "Trials begun, Trials that became paid and Churn rate of paid periods are about these buyers: \(buyersOfDays), without family sharing. All other figures are of the environment Production. The trials in the tables by product, country and day include family sharing.",
-            "Trials that became paid: trial conversions / all trials begun. The newest trials have not ended, so this share can still change.",
+            "Trials begun, the shares that became paid, and Churn rate of paid periods are about these buyers: \(buyersOfDays), without family sharing. All other figures are of the environment Production. The trials in the tables by product, country and day include family sharing.",
+            "Became paid, of all trials begun: trial conversions / trials. The newest trials have not ended, so this share can still change.",
             "Churn rate, with trials: expirations / (expirations + renewals + recoveries). Trials that end without a payment count as churned.",
             "Churn rate of paid periods leaves out trials and all other purchases with an offer: expirations / (expirations + renewals - trial conversions).",
             "Refund rate: (refunds - reversals) / (first purchases, resubscriptions, renewals, recoveries and one-time purchases). Of paid purchases: less the trials. It has no interval, because refunds of these days can be of earlier purchases.",

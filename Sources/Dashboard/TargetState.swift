@@ -124,3 +124,46 @@ struct TargetStates {
         return ofCost.state != .unknown && ofReturn.state != ofCost.state
     }
 }
+
+extension CampaignTable {
+    /// Lists the campaigns that reach their target, those that miss it, and the open ones.
+    func writeDecisions(to html: inout HTML) {
+        var campaigns: [TargetState.State: [(order: Double, key: [ReportRequest.Condition])]] = [:]
+        for row in rows {
+            let (key, campaign) = (answers.now.key(of: row), Self.key(answers.now, row))
+            let states = TargetStates(
+                Self.targets(key, names), answers, row, byReturn[campaign], byEstimate[campaign])
+            guard let state = states.deciding else { continue }
+            campaigns[state.state, default: []].append((state.order, key))
+        }
+        guard !campaigns.isEmpty else { return }
+        html.element("ul", ["class": "list"]) { html in
+            for (state, title) in [
+                (TargetState.State.reached, "✓ Reach their target"),
+                (.missed, "✗ Miss their target"), (.open, "◌ Not certain"),
+                (.unknown, "No installs or return yet"),
+            ] {
+                guard let found = campaigns[state]?.sorted(by: { $0.order > $1.order }) else {
+                    continue
+                }
+                html.element("li") { html in
+                    html.element("b", text: "\(title): ")
+                    for (index, (_, key)) in found.prefix(Self.mostDecisions).enumerated() {
+                        if index > 0 { html.text(", ") }
+                        func value(_ column: String) -> String? {
+                            key.first { $0.column == column }?.value
+                        }
+                        let id = value("campaign") ?? ""
+                        let name = names.name(id, in: "campaign", row: value) ?? id
+                        guard let page = link(key) else { html.text(name); continue }
+                        html.link(name, to: page)
+                    }
+                    let more = found.count - Self.mostDecisions
+                    if more > 0 { html.text(" and \(more) more") }
+                }
+            }
+        }
+    }
+
+    private static let mostDecisions = 12
+}

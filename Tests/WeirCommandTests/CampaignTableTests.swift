@@ -63,6 +63,12 @@ struct CampaignTableTests {
     }
 
     private func table(_ query: String, target: String = "") throws -> String {
+        var html = HTML()
+        try campaigns(query, target: target).write(to: &html)
+        return String(decoding: html.bytes, as: UTF8.self)
+    }
+
+    private func campaigns(_ query: String, target: String) throws -> CampaignTable {
         let workspace = try Workspace()
         let campaigns = Self.names.sorted { $0.key < $1.key }.map { id, name in
             "  - {name: \(name), network: n.example, app: 1, source_identifier: '\(id)'\(target)}\n"
@@ -72,10 +78,7 @@ struct CampaignTableTests {
         let context = PageContext(
             path: "/campaigns", parameters: try #require(QueryParameters(query)), scope: [],
             newestMilliseconds: nil, presentMilliseconds: 0)
-        var html = HTML()
-        try CampaignTable(context, PageNames(catalog, scope: []), answers()) { _ in nil }
-            .write(to: &html)
-        return String(decoding: html.bytes, as: UTF8.self)
+        return try CampaignTable(context, PageNames(catalog, scope: []), answers()) { _ in nil }
     }
 
     /// The texts of the cells of each campaign, in the order of the rows.
@@ -112,6 +115,21 @@ struct CampaignTableTests {
             table("columns=target&sort=-target", target: ", target_roas_7: 0.40, target_cpi: 2.50"))
         #expect(
             both.map { $0[1].hasSuffix(" decided by the return") } == [false, true, true, true])
+    }
+
+    @Test("campaigns are listed by whether they reach their target")
+    func decisions() throws {
+        func words(_ target: String) throws -> String {
+            var html = HTML()
+            try campaigns("", target: target).writeDecisions(to: &html)
+            return String(decoding: html.bytes, as: UTF8.self).replacing(#/<[^>]*>/#, with: "")
+        }
+        #expect(
+            try words(", target_roas_7: 0.40")
+                == "✓ Reach their target: Scale✗ Miss their target: Cut◌ Not certain: Open, Young")
+        #expect(
+            try words(", target_cpi: 2.50") == "✓ Reach their target: Cut, Open, Scale, Young")
+        #expect(try words("") == "")
     }
 
     @Test("the page of a campaign has the state of its target in the table of campaigns")

@@ -56,7 +56,7 @@ struct SubscriptionsPageTests {
         let converted = ReportValue.ratio(
             integer(cohorts["trial_conversions"]), integer(cohorts["trials"]))
         #expect(
-            try card("Trials that became paid", of: page)
+            try card("Became paid, of all trials begun", of: page)
                 == ShownValue.text(converted, in: "conversion_rate", isKey: false))
         #expect(page.contains(">\(trials)</a> began"))
         let all = try rows(
