@@ -52,7 +52,7 @@ extension PageContext {
         var label: String {
             switch self {
             case .previous: "Previous period"
-            case .week: "Same days of last week"
+            case .week: "Same days last week"
             case .none: "None"
             }
         }
