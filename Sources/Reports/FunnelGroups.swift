@@ -19,12 +19,6 @@ struct FunnelGroups {
         let columns: [StoredValue]
     }
 
-    private struct GroupKey: Hashable {
-        let base: Int32
-        /// -1 if groups have no day.
-        let day: Int32
-    }
-
     private struct DayKey: Hashable {
         let group: Int32
         let day: Int32
@@ -53,13 +47,31 @@ struct FunnelGroups {
         var unknownStreams: Set<String> = []
 
         /// - Parameter count: the number of slots.
+        mutating func reserve(_ count: Int) {
+            guard sums.count < count else { return }
+            sums += Array(repeating: 0, count: count - sums.count)
+            while seen.count * 64 < count { seen.append(0) }
+        }
+
+        /// - Parameter count: the number of slots.
         mutating func add(_ amount: Int128, to slot: Int, of count: Int) {
-            if sums.count < count {
-                sums += Array(repeating: 0, count: count - sums.count)
-                while seen.count * 64 < count { seen.append(0) }
-            }
+            reserve(count)
             sums[slot] += amount
             seen[slot >> 6] |= 1 << (UInt64(slot) & 63)
+        }
+
+        /// Adds the amounts of a cell.
+        ///
+        /// - Parameter slots: by number of the amount.
+        mutating func add(
+            _ cells: FunnelCells, _ range: Range<Int>, at slots: [Int32], of count: Int
+        ) {
+            reserve(count)
+            for index in range {
+                let slot = Int(slots[Int(cells.numbers[index])])
+                sums[slot] += cells.amounts[index]
+                seen[slot >> 6] |= 1 << (UInt64(slot) & 63)
+            }
         }
 
         /// Adds everything except sums, with another cost.
@@ -88,7 +100,8 @@ struct FunnelGroups {
     /// By campaign: its base, or whether it is excluded.
     private var campaigns: [Int32] = []
     private var dayIsIncluded: [UInt8] = []
-    private var groupNumbers: [GroupKey: Int32] = [:]
+    /// By number of the day, or 0 if groups have no day, and by base; -1 without a group.
+    private var groupNumbers: [[Int32]] = []
     private var states: [State] = []
     /// By group: the index of its converted state; empty without a conversion.
     private var converting: [Int32] = []
@@ -180,14 +193,19 @@ struct FunnelGroups {
         _ cells: FunnelCells, _ range: Range<Int>, to group: Int, _ cell: FunnelCells.Cell,
         _ known: FunnelNumbers.Known
     ) {
+        var onlySums = true
+        for index in range {
+            let number = Int(cells.numbers[index])
+            if slots[number] < 0 {
+                slots[number] = Int32(amounts.count)
+                amounts.append(known.amounts[number])
+            }
+            if roles[number] != .sum { onlySums = false }
+        }
+        states[group].add(cells, range, at: slots, of: amounts.count)
+        guard !onlySums else { return }
         for index in range {
             let number = cells.numbers[index]
-            if slots[Int(number)] < 0 {
-                slots[Int(number)] = Int32(amounts.count)
-                amounts.append(known.amounts[Int(number)])
-            }
-            states[group].add(
-                cells.amounts[index], to: Int(slots[Int(number)]), of: amounts.count)
             switch roles[Int(number)] {
             case .sum: break
             case .report:
@@ -211,8 +229,7 @@ struct FunnelGroups {
             FunnelEntry(
                 hour: "", network: "", campaign: "", app: app, kind: .sourceIdentifier))
         guard let base = base(of: campaign) else { return }
-        let group = self.number(
-            GroupKey(base: base, day: hasDay ? number : -1), day: hasDay ? day : "")
+        let group = self.number(base, hasDay ? Int(number) : 0, day: hasDay ? day : "")
         if !states[Int(group)].apps.contains(app) { states[Int(group)].apps.append(app) }
     }
 
@@ -251,15 +268,21 @@ struct FunnelGroups {
     private mutating func number(
         ofGroup base: Int32, day: Int32, _ known: FunnelNumbers.Known
     ) -> Int32 {
-        guard hasDay else { return number(GroupKey(base: base, day: -1), day: "") }
-        return number(GroupKey(base: base, day: day), day: known.days[Int(day)])
+        let index = hasDay ? Int(day) : 0
+        if index < groupNumbers.count, Int(base) < groupNumbers[index].count {
+            let number = groupNumbers[index][Int(base)]
+            if number >= 0 { return number }
+        }
+        return number(base, index, day: hasDay ? known.days[index] : "")
     }
 
-    private mutating func number(_ key: GroupKey, day: String) -> Int32 {
-        if let number = groupNumbers[key] { return number }
+    private mutating func number(_ base: Int32, _ index: Int, day: String) -> Int32 {
+        while groupNumbers.count <= index { groupNumbers.append([]) }
+        while groupNumbers[index].count <= Int(base) { groupNumbers[index].append(-1) }
+        if groupNumbers[index][Int(base)] >= 0 { return groupNumbers[index][Int(base)] }
         let number = Int32(states.count)
-        groupNumbers[key] = number
-        states.append(State(base: key.base, day: day))
+        groupNumbers[index][Int(base)] = number
+        states.append(State(base: base, day: day))
         return number
     }
 
