@@ -65,8 +65,9 @@ extension PageWriter {
         let table = try CampaignTable(context, names, answers, link: campaignLink)
         // Above the table, because a target also adds a column to it.
         if context.scope.isEmpty, !names.hasTargets { writeHowToSetTargets() }
+        let outlying = names.hasTargets ? outlyingCampaigns() : []
         write { html in
-            table.writeDecisions(to: &html)
+            table.writeDecisions(outlying: outlying, to: &html)
             table.write(to: &html)
         }
         try writeEstimatedDays(answers)

@@ -97,6 +97,18 @@ extension PageWriter {
         }
     }
 
+    /// The campaigns with an outlying signal, by `Funnel.campaignColumns`.
+    func outlyingCampaigns() -> Set<[String]> {
+        guard context.scope.isEmpty, let signals = try? outlyingSignals() else { return [] }
+        return Set(
+            signals.rows.map { row in
+                let campaign = SignalRow.campaign(signals.key(of: row))
+                return Funnel.campaignColumns.map { column in
+                    campaign.first { $0.column == column }?.value ?? ""
+                }
+            })
+    }
+
     private static let mostOutlyingLines = 3
 
     private mutating func write(_ signals: PageAnswer) {

@@ -127,14 +127,18 @@ struct TargetStates {
 
 extension CampaignTable {
     /// Lists the campaigns that reach their target, those that miss it, and the open ones.
-    func writeDecisions(to html: inout HTML) {
-        var campaigns: [TargetState.State: [(order: Double, key: [ReportRequest.Condition])]] = [:]
+    ///
+    /// - Parameter outlying: campaigns with fraud signals, which are marked.
+    func writeDecisions(outlying: Set<[String]>, to html: inout HTML) {
+        typealias Entry = (order: Double, key: [ReportRequest.Condition], isOutlying: Bool)
+        var campaigns: [TargetState.State: [Entry]] = [:]
         for row in rows {
             let (key, campaign) = (answers.now.key(of: row), Self.key(answers.now, row))
             let states = TargetStates(
                 Self.targets(key, names), answers, row, byReturn[campaign], byEstimate[campaign])
             guard let state = states.deciding else { continue }
-            campaigns[state.state, default: []].append((state.order, key))
+            campaigns[state.state, default: []].append(
+                (state.order, key, outlying.contains(campaign)))
         }
         guard !campaigns.isEmpty else { return }
         html.element("ul", ["class": "list"]) { html in
@@ -148,21 +152,31 @@ extension CampaignTable {
                 }
                 html.element("li") { html in
                     html.element("b", text: "\(title): ")
-                    for (index, (_, key)) in found.prefix(Self.mostDecisions).enumerated() {
+                    for (index, (_, key, isOutlying)) in found.prefix(Self.mostDecisions)
+                        .enumerated()
+                    {
                         if index > 0 { html.text(", ") }
                         func value(_ column: String) -> String? {
                             key.first { $0.column == column }?.value
                         }
                         let id = value("campaign") ?? ""
                         let name = names.name(id, in: "campaign", row: value) ?? id
-                        guard let page = link(key) else { html.text(name); continue }
-                        html.link(name, to: page)
+                        let page = link(key)
+                        write(name, page, to: &html)
+                        guard isOutlying else { continue }
+                        html.text(" (")
+                        write("fraud signals", page?.at("fraud-signals"), to: &html)
+                        html.text(")")
                     }
                     let more = found.count - Self.mostDecisions
                     if more > 0 { html.text(" and \(more) more") }
                 }
             }
         }
+    }
+
+    private func write(_ text: String, _ page: PageAddress?, to html: inout HTML) {
+        if let page { html.link(text, to: page) } else { html.text(text) }
     }
 
     private static let mostDecisions = 12

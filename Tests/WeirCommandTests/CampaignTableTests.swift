@@ -119,9 +119,9 @@ struct CampaignTableTests {
 
     @Test("campaigns are listed by whether they reach their target")
     func decisions() throws {
-        func words(_ target: String) throws -> String {
+        func words(_ target: String, outlying: Set<[String]> = []) throws -> String {
             var html = HTML()
-            try campaigns("", target: target).writeDecisions(to: &html)
+            try campaigns("", target: target).writeDecisions(outlying: outlying, to: &html)
             return String(decoding: html.bytes, as: UTF8.self).replacing(#/<[^>]*>/#, with: "")
         }
         #expect(
@@ -129,6 +129,9 @@ struct CampaignTableTests {
                 == "✓ Reach their target: Scale✗ Miss their target: Cut◌ Not certain: Open, Young")
         #expect(
             try words(", target_cpi: 2.50") == "✓ Reach their target: Cut, Open, Scale, Young")
+        #expect(
+            try words(", target_roas_7: 0.40", outlying: [["n.example", "1", "5003"]])
+                .hasPrefix("✓ Reach their target: Scale (fraud signals)✗ Miss their target: Cut◌"))
         #expect(try words("") == "")
     }
 
