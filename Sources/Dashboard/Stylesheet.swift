@@ -64,7 +64,7 @@ enum Stylesheet {
           border-bottom: 1px solid var(--rule); }
         .filters label { display: block; min-width: 0; }
         .filters label > span { display: block; color: var(--soft); font-size: 12px; }
-        .filters select { width: 118px; } .filters .days select { width: 226px; } .filters select[name="compare"] { width: 156px; }
+        .filters select { width: 118px; } .filters .days select { width: 238px; } .filters select[name="compare"] { width: 158px; }
         .filters select[name="in"] { width: 96px; }
         .filters input[type="date"] { width: 126px; }
         .filters input[type="text"] { width: 96px; }
