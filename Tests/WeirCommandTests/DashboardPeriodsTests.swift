@@ -16,7 +16,7 @@ struct DashboardPeriodsTests {
     /// Noon of 2026-11-24, the day of the newest record.
     private static let noon = firstDay + (4 * 24 + 12) * 3_600_000
     /// 2026-11-20.
-    private static let firstDay: Int64 = 1_795_132_800_000
+    static let firstDay: Int64 = 1_795_132_800_000
 
     /// The figure of spend at noon, see `makeWorkspace`.
     private static let spendOfToday =
@@ -145,7 +145,7 @@ struct DashboardPeriodsTests {
         #expect(try context("\(dates)&period=7d").carried.map(\.name) == ["since", "until"])
     }
 
-    private func asker(_ workspace: Workspace, at: String? = nil) throws -> PageAsker {
+    static func asker(_ workspace: Workspace, at: String? = nil) throws -> PageAsker {
         PageAsker(
             source: try Installation.parse(
                 workspace.commandLine() + (at.map { ["--at", $0] } ?? [])))
@@ -183,7 +183,7 @@ struct DashboardPeriodsTests {
     @Test("spend stands beside that of the days before, and of a running day beside the same hours")
     func figures() throws {
         let workspace = try makeWorkspace()
-        let asker = try asker(workspace, at: "2026-11-24T13:00:00Z")
+        let asker = try Self.asker(workspace, at: "2026-11-24T13:00:00Z")
         for (query, expected) in [
             ("period=1d", Self.spendOfToday),
             ("period=1d&compare=none", "USD 17.60"),
@@ -215,7 +215,7 @@ struct DashboardPeriodsTests {
     @Test("pages with numbers have the same days unless the reader chooses others")
     func usualDays() throws {
         let workspace = try makeWorkspace()
-        let asker = try asker(workspace, at: "2026-11-24T13:00:00Z")
+        let asker = try Self.asker(workspace, at: "2026-11-24T13:00:00Z")
         func range(_ path: String, by asker: PageAsker) throws -> String? {
             try asker.page(path).text.firstMatch(of: #/<p class="range">([^<]*)</#)
                 .map { String($0.1) }
@@ -242,7 +242,7 @@ struct DashboardPeriodsTests {
             #expect(page.links.map(\.address).contains("/cohorts?period=7d"))
         }
         // On the first day, complete days would be empty.
-        let first = try self.asker(workspace, at: "2026-11-20T13:00:00Z")
+        let first = try Self.asker(workspace, at: "2026-11-20T13:00:00Z")
         #expect(
             try range("/cohorts", by: first)
                 == "30 days to date: 22 Oct – 20 Nov 2026, until 12:00 (UTC). The running day is included, because no other day has records."
@@ -254,7 +254,7 @@ struct DashboardPeriodsTests {
     func form() throws {
         let workspace = try makeWorkspace()
         defer { withExtendedLifetime(workspace) {} }
-        let asker = try asker(workspace, at: "2026-11-24T13:00:00Z")
+        let asker = try Self.asker(workspace, at: "2026-11-24T13:00:00Z")
         let query = "period=last-1d&shown=1d&compare=&since=&until=&campaign=&app_id=&country=&in="
         let expected = "USD 8.80 ▲ +100 % (was USD 4.40 )"
         #expect(try spend(asker.page("/?\(query)")) == expected)
@@ -264,7 +264,7 @@ struct DashboardPeriodsTests {
     func barOfReports() throws {
         let workspace = try makeWorkspace()
         defer { withExtendedLifetime(workspace) {} }
-        let asker = try asker(workspace, at: "2026-11-24T13:00:00Z")
+        let asker = try Self.asker(workspace, at: "2026-11-24T13:00:00Z")
         func billed(_ query: String) throws -> String? {
             let text = try asker.page("/dump/bids?by=total&measures=billed\(query)").text
             return text.firstMatch(of: #/measure=billed[^>]*>([0-9,]+)</#).map { String($0.1) }
@@ -298,7 +298,7 @@ struct DashboardPeriodsTests {
     func withoutCampaign() throws {
         let workspace = try makeWorkspace()
         defer { withExtendedLifetime(workspace) {} }
-        let page = try asker(workspace, at: "2026-11-24T13:00:00Z")
+        let page = try Self.asker(workspace, at: "2026-11-24T13:00:00Z")
             .page("/dump/bids?by=day&campaign=&seat=s").text
         let form = try #require(page.firstMatch(of: #/<form method="get"(.*?)<\/form>/#)?.1)
         #expect(form.contains("type=\"hidden\" name=\"campaign\" value=\"\""))
@@ -309,100 +309,9 @@ struct DashboardPeriodsTests {
         #expect(page.contains(removal))
     }
 
-    @Test("costs are complete if each day between the first and the last reported one has some")
-    func costDays() throws {
-        let workspace = try Workspace()
-        try workspace.write("costs.yaml", "batch_records: 100\n")
-        func report(_ days: String...) throws {
-            for day in days {
-                try workspace.publish(
-                    "costs",
-                    OutgoingRecord(
-                        "costs",
-                        #"{"source":"s","day":"\#(day)","currency":"EUR","amount":5}"#,
-                        type: "cost.reported", partition: 0,
-                        at: Self.firstDay + 96 * 3_600_000))
-            }
-            try workspace.fold("costs", workspace.options())
-        }
-        func state() throws -> String {
-            try asker(workspace, at: "2026-11-24T13:00:00Z").page("/streams?period=all").text
-        }
-        try report("2026-11-19", "2026-11-23")
-        #expect(try state().contains("no, costs of 20 Nov 2026 and 2 other days are missing"))
-        try report("2026-11-21", "2026-11-22")
-        #expect(try state().contains("no, costs of 20 Nov 2026 are missing"))
-        try report("2026-11-20")
-        #expect(try !state().contains("no, costs"))
-    }
-
-    @Test("a silence that is longer than usual is on pages with numbers, and on Streams")
-    func outages() throws {
-        let workspace = try Workspace()
-        // Hourly records of six days, without six hours of the first and of the fifth.
-        let silent = [-40 ..< -34, 51..<57]
-        try workspace.publish(
-            "bids",
-            (-48..<96).filter { hour in !silent.contains { $0.contains(hour) } }.map { hour in
-                OutgoingRecord(
-                    "bids",
-                    #"{"auction_id":"\#(hour)","bid_id":"1","seat":"s","price":1,"currency":"USD"}"#,
-                    type: "openrtb.billing", partition: 0,
-                    at: Self.firstDay + Int64(hour) * 3_600_000)
-            })
-        try workspace.foldBids()
-        let asker = try asker(workspace, at: "2026-11-24")
-        let line =
-            "No bids from 22 Nov 2026 03:00 to 09:00 UTC (6 hours). Numbers of these hours are missing, not 0."
-        for path in ["/", "/campaigns", "/cohorts", "/subscriptions", "/publisher", "/postbacks"] {
-            let text = try asker.page("\(path)?period=all").text
-            // A stream may begin with a silence.
-            #expect(text.contains(line) && !text.contains("No bids from 18 Nov"), "\(path)")
-        }
-        #expect(
-            try !asker.page("/?since=2026-11-23&until=2026-11-24").text.contains("No bids from"))
-        // Days after the silence are compared with days that lack its hours.
-        for path in ["/", "/campaigns"] {
-            let lacks = ": 6 hours of bids. Part of a change can come from this."
-            let text = try asker.page("\(path)?since=2026-11-23&until=2026-11-24").text
-            #expect(text.ranges(of: lacks).count == 1 && text.contains("Missing in 22 Nov"))
-            #expect(
-                try !asker.page("\(path)?since=2026-11-23&until=2026-11-24&compare=none").text
-                    .contains("Missing in"))
-        }
-        let streams = try asker.page("/streams?since=2026-11-22&until=2026-11-23")
-        #expect(streams.text.contains(">22 Nov 2026 03:00<") && streams.text.contains(">6</td>"))
-        // What a reader looks for comes first.
-        let table = streams.text.components(separatedBy: "<h2>Streams</h2>").last ?? ""
-        let headings = table.prefix(
-            upTo: table.range(of: "</table>")?.lowerBound ?? table.startIndex
-        )
-        .matches(of: #/<th scope="col"[^>]*>([^<]*)</#).map { String($0.1) }
-        #expect(headings.prefix(3) == ["stream", "complete", "state"], "\(headings)")
-        let hours = try #require(
-            streams.links.first { $0.address.hasPrefix("/dump/outcomes") }?.address)
-        // Three hours before and three after.
-        let rows = try asker.page(hours.replacing("/dump/outcomes", with: "/dump/outcomes.csv"))
-        #expect(rows.text.split(separator: "\r\n").count == 7)
-        let other = try asker.page("/streams?since=2026-11-23&until=2026-11-24").text
-        #expect(other.contains("No silent period in these days."))
-    }
-
-    @Test("a silence says whether its records can count in a later hour")
-    func meanings() {
-        let missing = "Numbers of these hours are missing, not 0."
-        let arrived = "that were only late count in the hour in which they arrived"
-        #expect(PageWriter.meaning(of: ["bids", "impressions"]) == missing)
-        #expect(PageWriter.meaning(of: ["postbacks"]) == "Records \(arrived).")
-        #expect(
-            PageWriter.meaning(of: ["bids", "postbacks", "store-notifications"])
-                == "\(missing) Postbacks and store notifications \(arrived), and in cohorts of buyers at the time of the purchase."
-        )
-    }
-
     @Test("an end that is not after the beginning is refused on pages and files, with both days")
     func reversed() throws {
-        let asker = try asker(makeWorkspace(), at: "2026-11-24T13:00:00Z")
+        let asker = try Self.asker(makeWorkspace(), at: "2026-11-24T13:00:00Z")
         for query in ["since=2026-11-24&until=2026-11-23", "since=2026-11-24&until=2026-11-24"] {
             for path in ["/", "/campaigns", "/dump/bids", "/dump/bids.csv"] {
                 let page = try asker.page("\(path)?\(query)")
@@ -420,13 +329,13 @@ struct DashboardPeriodsTests {
             OutgoingRecord(
                 "bids", Samples.auction("2030"), partition: 0, at: 1_900_000_000_000))
         try workspace.foldBids()
-        let asker = try asker(workspace, at: "2026-11-24T13:00:00Z")
+        let asker = try Self.asker(workspace, at: "2026-11-24T13:00:00Z")
         let today = try asker.page("/?period=1d")
         #expect(today.text.contains("class=\"range\">24 Nov 2026, until 12:00 (UTC)<"))
         #expect(spend(today) == Self.spendOfToday)
         #expect(today.text.contains("Records dated ahead of the clock: bids 1."))
         // Once the clock is there, it is the newest record.
-        let later = try self.asker(workspace, at: "2030-03-18T00:00:00Z").page("/?period=1d")
+        let later = try Self.asker(workspace, at: "2030-03-18T00:00:00Z").page("/?period=1d")
         #expect(later.text.contains("class=\"range\">17 Mar 2030, until 17:46 (UTC)<"))
         #expect(!later.text.contains("dated ahead of the clock"))
     }
@@ -441,7 +350,7 @@ struct DashboardPeriodsTests {
                 "costs", #"{"source":"s","day":"2026-11-26","currency":"USD","amount":5}"#,
                 type: "cost.reported", partition: 0, at: Self.noon + 2 * 86_400_000))
         try workspace.fold("costs", workspace.options())
-        let asker = try asker(workspace, at: "2026-11-26T13:00:00Z")
+        let asker = try Self.asker(workspace, at: "2026-11-26T13:00:00Z")
         let today = try asker.page("/?period=1d")
         #expect(today.text.contains("class=\"range\">24 Nov 2026, until 12:00 (UTC)<"))
         #expect(spend(today) == Self.spendOfToday)
@@ -455,7 +364,7 @@ struct DashboardPeriodsTests {
                 "costs", #"{"source":"s","day":"2026-11-24","currency":"USD","amount":5}"#,
                 type: "cost.reported", partition: 0, at: Self.noon))
         try alone.fold("costs", alone.options())
-        let page = try self.asker(alone, at: "2026-11-26T13:00:00Z").page("/?period=1d")
+        let page = try Self.asker(alone, at: "2026-11-26T13:00:00Z").page("/?period=1d")
         #expect(page.text.contains("class=\"range\">24 Nov 2026, until 12:00 (UTC)<"))
     }
 
@@ -463,7 +372,7 @@ struct DashboardPeriodsTests {
     func allAhead() throws {
         let workspace = try makeWorkspace()
         defer { withExtendedLifetime(workspace) {} }
-        let asker = try asker(workspace, at: "2026-11-19T13:00:00Z")
+        let asker = try Self.asker(workspace, at: "2026-11-19T13:00:00Z")
         for path in ["/streams", "/"] {
             let text = try asker.page(path).text
             #expect(text.contains(">no record up to 2026-11-19T13:00:00Z<"), "\(path)")
@@ -474,9 +383,9 @@ struct DashboardPeriodsTests {
     @Test("warnings are judged at the time of the clock: a stream that ended is reported")
     func warnings() throws {
         let workspace = try makeWorkspace()
-        let quiet = try asker(workspace, at: "2026-11-24T13:00:00Z").page("/warnings").text
+        let quiet = try Self.asker(workspace, at: "2026-11-24T13:00:00Z").page("/warnings").text
         #expect(quiet.contains("0 open at 2026-11-24T13:00:00Z"))
-        let silent = try asker(workspace, at: "2026-11-27").page("/warnings").text
+        let silent = try Self.asker(workspace, at: "2026-11-27").page("/warnings").text
         #expect(silent.contains("no records since 2026-11-24T12:00:00Z"))
     }
 
