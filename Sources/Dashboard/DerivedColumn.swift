@@ -44,7 +44,7 @@ extension PageAnswer {
     }
 }
 
-/// The counts of a share of independent events, whose numerator is a part of the denominator.
+/// The two counts of a share of independent events. The first is a part of the second.
 struct ShareParts: Sendable {
     let over: [String]
     let under: [String]

@@ -6,7 +6,7 @@ import Synchronization
 
 /// Equal digests mean equal contents: the first 16 bytes of SHA-256.
 struct ContentDigest: Hashable, Sendable, CustomStringConvertible {
-    /// What a digest is computed of. Each part has its length, so that other parts differ.
+    /// The input of a digest. A text has its length before it, so that no other parts make the same input.
     struct Parts {
         private var hash = SHA256()
 

@@ -124,7 +124,7 @@ final class ConfigurationParts: Sendable {
     }
 
     let parts: Mutex<Parts>
-    /// Of the texts of all files.
+    /// The digest of the texts of all files.
     let digest: ContentDigest
 
     init(

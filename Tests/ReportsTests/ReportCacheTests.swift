@@ -159,7 +159,7 @@ struct ReportCacheTests {
             cache = ReportCache(file)
         }
 
-        /// - Parameter change: what happens to the file meanwhile.
+        /// - Parameter change: changes the file between the two processes.
         mutating func restart(
             program: String = "one", _ change: (_ path: String) throws -> Void = { _ in }
         ) throws {

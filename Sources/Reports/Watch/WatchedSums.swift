@@ -40,7 +40,7 @@ struct WatchedSums: UnitValue {
     init(_ reader: inout KeptReader) throws { sums = try reader.array() }
 }
 
-/// What a rule adds up in each hour of a row.
+/// The sums of a rule in each hour of a row.
 struct WatchedHourSums {
     let figure: DumpFigure
     let measures: [Int]
