@@ -23,7 +23,8 @@ final class KafkaMessages {
 /// Headers of a fetched record, a `rd_kafka_message_t`. librdkafka parses them at the first request.
 enum KafkaHeaders: ForeignHeaders {
     static func isEmpty(_ record: UnsafeMutableRawPointer) -> Bool {
-        headers(of: record) == nil
+        weir_has_no_headers(record.assumingMemoryBound(to: rd_kafka_message_t.self)) != 0
+            || headers(of: record) == nil
     }
 
     static func forEach(
