@@ -30,7 +30,7 @@ package struct StreamFile {
 
     /// The keys that every worker has.
     package static func keys(defaultWindowSeconds: Int?) -> [ConfigurationKey] {
-        StreamSettings.keys
+        StreamSettings.keys(gathersBatches: defaultWindowSeconds != nil)
             + (defaultWindowSeconds.map { seconds in
                 [
                     .integer(
@@ -49,7 +49,8 @@ package struct StreamSettings: Equatable, Sendable {
     package let topic: String
     /// `group`, by default `weir-` and the name of the file.
     package let group: String
-    /// `batch_records`: most records of one commit, 1...1,000,000; by default 10,000.
+    /// `batch_records`: most records of one commit, 1...1,000,000; by default 10,000, and 100,000 in streams that
+    /// remember ids for a window of time.
     package let batchRecords: Int
     /// `commit_interval_ms`: the longest time a record waits for its commit, 1...60,000; by default 200.
     package let commitIntervalMilliseconds: Int
@@ -65,36 +66,49 @@ package struct StreamSettings: Equatable, Sendable {
     /// The place of each setting for errors: `pipelines/bids.yaml:7: kafka.fetch.max.bytes`.
     package let kafkaLocations: [String: String]
 
-    package static let keys: [ConfigurationKey] = [
-        .text("topic", "name of a topic", default: "the name of the file", "The topic to read."),
-        .text(
-            "group", "name of a group", default: "weir- and the name of the file",
-            """
-            The consumer group in Kafka. Each worker file needs its own group, even in a second installation on \
-            the same cluster. If you fold a store again under a new group, the worker publishes all of its \
-            partner postbacks again.
-            """),
-        .integer(
-            "batch_records", 1...1_000_000, default: 10_000,
-            "The maximum number of records in a transaction, which also stores the next offset."),
-        .integer(
-            "commit_interval_ms", 1...60_000, default: 200,
-            "Longest time in milliseconds that a record waits for its commit."),
-        .integer(
-            "dedupe_max_ids", 1...1_000_000_000_000,
-            "The maximum number of remembered ids. At the limit the worker stops. Default: no limit."
-        ),
-        .integer(
-            "broker_patience_seconds", 0...86_400, default: 600,
-            "Seconds that a running worker waits for brokers that do not answer. Then it ends with 1."
-        ),
-        .integer(
-            "max_record_bytes", 1...1_048_576, default: 1_048_576,
-            "Larger values are rejected as too_large."),
-        .text(
-            "kafka", "mapping of names to values",
-            "Settings of librdkafka by its own names. They override those in kafka.yaml."),
-    ]
+    /// The keys of every worker.
+    package static let keys = keys(gathersBatches: false)
+
+    /// - Parameter gathersBatches: whether a commit of the stream may gather several batches.
+    static func keys(gathersBatches: Bool) -> [ConfigurationKey] {
+        [
+            .text(
+                "topic", "name of a topic", default: "the name of the file", "The topic to read."),
+            .text(
+                "group", "name of a group", default: "weir- and the name of the file",
+                """
+                The consumer group in Kafka. Each worker file needs its own group, even in a second installation on \
+                the same cluster. If you fold a store again under a new group, the worker publishes all of its \
+                partner postbacks again.
+                """),
+            .integer(
+                "batch_records", 1...1_000_000, default: gathersBatches ? 100_000 : 10_000,
+                """
+                The maximum number of records in a transaction, which also stores the next offset. Streams that remember \
+                ids for a window of time have 100000 by default. They read a twentieth at a time.
+                """),
+            .integer(
+                "commit_interval_ms", 1...60_000, default: 200,
+                """
+                Longest time in milliseconds that a record waits for its commit while few records arrive. If there are \
+                more records to read, it is a second.
+                """),
+            .integer(
+                "dedupe_max_ids", 1...1_000_000_000_000,
+                "The maximum number of remembered ids. At the limit the worker stops. Default: no limit."
+            ),
+            .integer(
+                "broker_patience_seconds", 0...86_400, default: 600,
+                "Seconds that a running worker waits for brokers that do not answer. Then it ends with 1."
+            ),
+            .integer(
+                "max_record_bytes", 1...1_048_576, default: 1_048_576,
+                "Larger values are rejected as too_large."),
+            .text(
+                "kafka", "mapping of names to values",
+                "Settings of librdkafka by its own names. They override those in kafka.yaml."),
+        ]
+    }
 
     /// The keys of the program that delivers to partners, which remembers no ids.
     package static let partnerPostbacksKeys = keys.filter { $0.name != "dedupe_max_ids" }

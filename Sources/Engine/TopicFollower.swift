@@ -135,6 +135,16 @@ extension TopicFollower {
         partitions[bounds.partition] = partition
     }
 
+    /// Returns an assigned partition to its stored state.
+    ///
+    /// - Returns: the offset to read from.
+    func stepBack(to state: PartitionState) -> Int64 {
+        partitions[state.partition]?.readOffset = state.nextOffset
+        partitions[state.partition]?.newestMilliseconds = state.watermarkMilliseconds
+        partitions[state.partition]?.marks.removeAll { $0.offset >= state.nextOffset }
+        return partitions[state.partition]?.lastStored?.offset ?? state.nextOffset
+    }
+
     /// Drops a partition's state except its marks.
     package func drop(_ number: Int32) {
         var dropped = FollowedPartition()

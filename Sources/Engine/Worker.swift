@@ -25,6 +25,11 @@ package final class Worker<Fold: StreamFold> {
     private var configurationFiles: FollowedConfiguration?
     /// The batch that lanes fold, and since when.
     private var pending: (prepared: Fold.Prepared, since: ContinuousClock.Instant)?
+    /// The records that are folded and not stored, without those of the pending batch, and since when.
+    private var gathered: (records: Int, since: ContinuousClock.Instant)?
+    /// The number of records that are still to be stored batch by batch, because a sum has overflowed in a commit of
+    /// several.
+    private var ungathered = 0
     /// One batch is folded while the next is read and its signatures are verified.
     private let batches = [RecordBatch(), RecordBatch()]
     private var filling = 0
@@ -57,6 +62,10 @@ package final class Worker<Fold: StreamFold> {
         progress = Progress(label: settings.name, isWanted: settings.showsProgress)
     }
 
+    /// While there are more records to read, they wait at most this long for their commit.
+    private static var longestGathering: Duration { .seconds(1) }
+    /// How long to wait for the rest of a batch while lanes fold the previous one.
+    private static var gatheringWaitMilliseconds: Int { 5 }
     /// Timeout for the acceptance of offsets at the end.
     private static var commitPatience: Duration { .seconds(10) }
 
@@ -134,10 +143,10 @@ package final class Worker<Fold: StreamFold> {
         let reader = follower.reader
         metrics?.beat(reader, isFolded: pending == nil)
         let batch = batches[filling]
-        let wait = pending == nil ? settings.commitIntervalMilliseconds : 0
+        let maxRecords = Fold.hasWindow ? settings.gatheredRecords : settings.batchRecords
         let reading = try follower.read(
-            into: batch, maxRecords: settings.batchRecords, maxBytes: reader.batchBytes,
-            waitMilliseconds: wait)
+            into: batch, maxRecords: maxRecords, maxBytes: reader.batchBytes,
+            waitMilliseconds: waitMilliseconds)
         switch reading {
         case .assigned(let partitions):
             try foldPending()
@@ -156,10 +165,11 @@ package final class Worker<Fold: StreamFold> {
             try follower.checkContinuity(of: batch, times: true)
             let prepared = lanes.folds.folds[0].prepare(batch)
             filling = 1 - filling
-            try foldPending()
+            guard try foldPending(before: prepared) else { return true }
             pending = (prepared, .now)
             lanes.start(prepared)
-            if batch.count < settings.batchRecords, batch.byteCount < reader.batchBytes {
+            let isFull = batch.count >= maxRecords || batch.byteCount >= reader.batchBytes
+            if !isFull, !Fold.hasWindow || reader.isCaughtUp {
                 try foldPending()
                 if reader.isCaughtUp {
                     try finishCommit()
@@ -180,17 +190,65 @@ package final class Worker<Fold: StreamFold> {
         return !(settings.untilEnd && isAtEnd)
     }
 
-    private func foldPending() throws {
-        guard let (prepared, start) = pending else { return }
-        pending = nil
-        try follower.confirm(prepared.batch)
-        try store(prepared, since: start)
+    /// How long the next read waits for records.
+    private var waitMilliseconds: Int {
+        guard pending != nil else { return settings.commitIntervalMilliseconds }
+        return Fold.hasWindow && !follower.reader.isCaughtUp ? Self.gatheringWaitMilliseconds : 0
     }
 
-    /// Folds and commits a batch, then publishes, then commits offsets, in this order. If there is nothing to
+    /// Folds the pending batch to its end, and commits it with the gathered ones. If another batch follows, the
+    /// commit may wait for that: the more records it has, the fewer rows they touch each.
+    ///
+    /// - Returns: false if a sum has overflowed in a commit of several batches. The reader has then returned to the
+    ///   stored offsets, and `next` is read again.
+    @discardableResult
+    private func foldPending(before next: Fold.Prepared? = nil) throws -> Bool {
+        guard let (prepared, start) = pending else { return true }
+        pending = nil
+        let batch = prepared.batch
+        try follower.confirm(batch)
+        try lanes.finish()
+        let before = gathered?.records ?? 0
+        let since = gathered?.since ?? start
+        gathered = nil
+        if let next, before + batch.count + next.batch.count <= settings.batchRecords,
+            mayGather(since: since)
+        {
+            store.gather(lanes.folds, batch)
+            gathered = (before + batch.count, since)
+            return true
+        }
+        do {
+            try store(prepared, since: since)
+        } catch StoreError.overflow {
+            try stepBack(before + batch.count)
+            return false
+        }
+        ungathered -= min(ungathered, before + batch.count)
+        return true
+    }
+
+    /// Whether the folded batch may wait for its commit. Streams with permanent memory query the store for each
+    /// record, and refused records and documents are published after their commit.
+    private func mayGather(since: ContinuousClock.Instant) -> Bool {
+        Fold.hasWindow && ungathered == 0 && since.duration(to: .now) < Self.longestGathering
+            && !lanes.folds.hasEmissions && !lanes.folds.hasOverflowed
+    }
+
+    /// Returns to the stored offsets. The records from there on are read again and stored batch by batch, so that
+    /// only the one with the overflow is rejected.
+    private func stepBack(_ records: Int) throws {
+        ungathered = records
+        for state in try store.partitionStates()
+        where follower.reader.position(partition: state.partition) != nil {
+            let offset = follower.stepBack(to: state)
+            try follower.reader.seek(partition: state.partition, to: offset)
+        }
+    }
+
+    /// Commits folded records, then publishes, then commits offsets, in this order. If there is nothing to
     /// publish, the commit waits for the disk while the next batch is read and folded.
     private func store(_ prepared: Fold.Prepared, since start: ContinuousClock.Instant) throws {
-        try lanes.finish()
         let folded = ContinuousClock.now
         try finishCommit()
         let hasEmissions = lanes.folds.hasEmissions

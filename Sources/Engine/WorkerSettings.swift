@@ -13,7 +13,10 @@ package struct WorkerSettings {
     package var untilEnd = false
     /// Most records of one commit.
     package var batchRecords: Int
-    /// The longest time that records wait for their commit.
+    /// Most records that are read and folded at once, if a commit gathers several batches. The smaller they are, the
+    /// less memory they take and the sooner the lanes have work.
+    var gatheredRecords: Int { (batchRecords + 19) / 20 }
+    /// The longest time that records wait for their commit while few arrive.
     package var commitIntervalMilliseconds: Int
     /// The interval of periodic checks of the log: its number of partitions, and whether it still holds the folded
     /// records.

@@ -25,6 +25,8 @@ package final class AggregateStore {
     private let rowNumbers = RowNumbers()
     private var positions: [Int32: Int64] = [:]
     private var commitUnderWay: CommitUnderWay?
+    /// Of batches that are folded and not stored.
+    private var gathered = FoundRecords()
 
     private static let pageSize = 8192
 
@@ -195,12 +197,22 @@ package final class AggregateStore {
         positions[state.partition] = state.nextOffset
     }
 
+    /// Keeps the content of a folded batch that its commit needs, so that the batch can be filled again before that.
+    /// No record of the batch may be refused. The next `store` commits the batch with the one that it is given.
+    package func gather<Fold: StreamFold>(_ lanes: FoldLanes<Fold>, _ batch: RecordBatch) {
+        let hours = lanes.folds.flatMap { $0.effects.hours }
+        gathered.find(
+            hours.flatMap { [($0.partition, $0.firstOffset), ($0.partition, $0.lastOffset)] },
+            in: batch)
+    }
+
     /// Stores the results of a fold for a batch in one transaction, and clears the fold. The commit waits for the
     /// disk while the next batch is folded: it is durable when `awaitCommit` returns. Storing the next batch awaits
     /// it too.
     ///
-    /// If a sum would overflow, the batch is folded again record by record, so that only that record is rejected. On
-    /// an error nothing of the batch is stored.
+    /// If a sum would overflow, the batch is folded again record by record, so that only that record is rejected. If
+    /// batches were gathered before it, nothing is stored, the folds return to the stored state, and `overflow` is
+    /// thrown: fold these records again without gathering. On another error nothing of the batch is stored.
     ///
     /// - Returns: the outcomes of the batch's records.
     package func store<Fold: StreamFold>(
@@ -214,6 +226,8 @@ package final class AggregateStore {
         _ lanes: FoldLanes<Fold>, _ prepared: Fold.Prepared
     ) throws(StoreError) -> StoredBatch {
         let batch = prepared.batch
+        let found = gathered
+        gathered = FoundRecords()
         var next = positions
         var stored = StoredBatch()
         var newIDs = 0
@@ -221,13 +235,17 @@ package final class AggregateStore {
             guard !lanes.hasOverflowed else { throw .overflow }
             try beginCommit { db in
                 let transaction = StoreTransaction(
-                    db, batch: batch, rowNumbers: self.rowNumbers, memory: self, ids: self.ids,
-                    layouts: self.layouts)
+                    db, batch: batch, found: found, rowNumbers: self.rowNumbers, memory: self,
+                    ids: self.ids, layouts: self.layouts)
                 try self.write(lanes, to: transaction, positions: &next)
                 newIDs = transaction.newIDs
             }
             for fold in lanes.folds { stored.add(fold.effects) }
         } catch .overflow {
+            guard found.isEmpty else {
+                try takeBack(lanes)
+                throw .overflow
+            }
             stored.hasOverflowed = true
             next = positions
             newIDs = try refold(lanes, prepared, positions: &next, stored: &stored)
@@ -275,6 +293,15 @@ package final class AggregateStore {
         try transaction.add(fold.effects.hours)
     }
 
+    /// Returns the folds to the stored state.
+    private func takeBack<Fold: StreamFold>(_ lanes: FoldLanes<Fold>) throws(StoreError) {
+        let partitions = Set(lanes.progress.map(\.partition))
+        lanes.clear()
+        for state in try partitionStates() where partitions.contains(state.partition) {
+            try restore(state, in: lanes[partition: state.partition])
+        }
+    }
+
     /// Folds a batch again, record by record. Returns the number of new ids.
     private func refold<Fold: StreamFold>(
         _ lanes: FoldLanes<Fold>, _ prepared: Fold.Prepared, positions: inout [Int32: Int64],
@@ -282,15 +309,11 @@ package final class AggregateStore {
     ) throws(StoreError) -> Int {
         let batch = prepared.batch
         var newIDs = 0
-        let partitions = Set(lanes.progress.map(\.partition))
-        lanes.clear()
-        for state in try partitionStates() where partitions.contains(state.partition) {
-            try restore(state, in: lanes[partition: state.partition])
-        }
+        try takeBack(lanes)
         try commit { db in
             let transaction = StoreTransaction(
-                db, batch: batch, rowNumbers: self.rowNumbers, memory: self, ids: self.ids,
-                layouts: self.layouts)
+                db, batch: batch, found: FoundRecords(), rowNumbers: self.rowNumbers,
+                memory: self, ids: self.ids, layouts: self.layouts)
             for index in 0..<batch.count {
                 let fold = lanes[partition: batch.position(index).partition]
                 try fold.fold(index, of: prepared)

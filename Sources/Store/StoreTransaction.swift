@@ -3,9 +3,50 @@ import GRDB
 import GRDBSQLite
 import Streams
 
-private struct RecordPosition: Hashable {
-    var partition: Int32
-    var offset: Int64
+/// Fingerprints of records that a store keeps: of the first and the last record of an hour of a partition.
+struct FoundRecords {
+    private struct Position: Hashable {
+        var partition: Int32
+        var offset: Int64
+    }
+
+    private var fingerprints: [Position: String] = [:]
+
+    var isEmpty: Bool { fingerprints.isEmpty }
+
+    /// The fingerprint of a record that `find` has found; otherwise empty.
+    subscript(partition: Int32, offset: Int64) -> String {
+        fingerprints[Position(partition: partition, offset: offset)] ?? ""
+    }
+
+    /// Finds records in a batch, where those of a partition are in order of their offsets. Searches from its end,
+    /// where most of them are. Records of earlier batches were found there.
+    mutating func find(_ wanted: [(partition: Int32, offset: Int64)], in batch: RecordBatch) {
+        var missing: [Int32: [Int64]] = [:]
+        var count = 0
+        for (partition, offset) in wanted
+        where fingerprints[Position(partition: partition, offset: offset)] == nil {
+            missing[partition, default: []].append(offset)
+            count += 1
+        }
+        for partition in missing.keys { missing[partition]?.sort() }
+        var index = batch.count
+        var current: Int32 = -1
+        var next: Int64?
+        while count > 0, index > 0 {
+            index -= 1
+            let (partition, offset) = batch.position(index)
+            if partition != current {
+                current = partition
+                next = missing[partition]?.last
+            }
+            guard offset == next else { continue }
+            fingerprints[Position(partition: partition, offset: offset)] = batch[index].fingerprint
+            missing[partition]?.removeLast()
+            next = missing[partition]?.last
+            count -= 1
+        }
+    }
 }
 
 /// One transaction of a store: the changes of a batch.
@@ -19,18 +60,17 @@ package final class StoreTransaction {
     private let ids: StoredIDs?
     /// How the file stores the aggregates, by their names.
     private let layouts: [String: TableLayout]
-    /// The indices and fingerprints of the searched records of the batch.
-    private var indices: [RecordPosition: Int] = [:]
-    private var fingerprints: [RecordPosition: String] = [:]
+    private var found: FoundRecords
     /// Statements that write a row of memory, by the names of tables.
     private var memoryRows: [String: StatementRow] = [:]
 
     init(
-        _ db: Database, batch: RecordBatch, rowNumbers: RowNumbers, memory: any FoldMemory,
-        ids: StoredIDs?, layouts: [String: TableLayout]
+        _ db: Database, batch: RecordBatch, found: FoundRecords, rowNumbers: RowNumbers,
+        memory: any FoldMemory, ids: StoredIDs?, layouts: [String: TableLayout]
     ) {
         self.db = db
         self.batch = batch
+        self.found = found
         self.rowNumbers = rowNumbers
         self.memory = memory
         self.ids = ids
@@ -111,22 +151,22 @@ package final class StoreTransaction {
                     """))
         let insertion = StatementRow(
             try db.cachedStatement(sql: "INSERT INTO hours VALUES (?, ?, ?, ?, ?, ?, ?)"))
-        find(hours.map { ($0.partition, $0.lastOffset) })
+        found.find(hours.map { ($0.partition, $0.lastOffset) }, in: batch)
         var begun: [HourRange] = []
         for hour in hours {
             try update.run([
-                .integer(hour.lastOffset), .text(fingerprint(hour.partition, hour.lastOffset)),
+                .integer(hour.lastOffset), .text(found[hour.partition, hour.lastOffset]),
                 .integer(hour.records), .integer(Int64(hour.partition)), .text(hour.hour.text),
             ])
             if db.changesCount == 0 { begun.append(hour) }
         }
-        find(begun.map { ($0.partition, $0.firstOffset) })
+        found.find(begun.map { ($0.partition, $0.firstOffset) }, in: batch)
         for hour in begun {
             try insertion.run([
                 .integer(Int64(hour.partition)), .text(hour.hour.text),
                 .integer(hour.firstOffset), .integer(hour.lastOffset), .integer(hour.records),
-                .text(fingerprint(hour.partition, hour.firstOffset)),
-                .text(fingerprint(hour.partition, hour.lastOffset)),
+                .text(found[hour.partition, hour.firstOffset]),
+                .text(found[hour.partition, hour.lastOffset]),
             ])
         }
     }
@@ -143,49 +183,10 @@ package final class StoreTransaction {
         try StatementRow(statement).run([
             .integer(progress.nextOffset), .integer(progress.watermarkMilliseconds),
             .integer(progress.records),
-            .text(fingerprint(progress.partition, progress.nextOffset - 1)),
+            .text(found[progress.partition, progress.nextOffset - 1]),
             .integer(Int64(progress.partition)), .integer(expected),
         ])
         return db.changesCount == 1
-    }
-
-    /// The fingerprint of a record that `find` has found in the batch; otherwise empty.
-    private func fingerprint(_ partition: Int32, _ offset: Int64) -> String {
-        let position = RecordPosition(partition: partition, offset: offset)
-        if let cached = fingerprints[position] { return cached }
-        guard let index = indices[position] else { return "" }
-        let fingerprint = batch[index].fingerprint
-        fingerprints[position] = fingerprint
-        return fingerprint
-    }
-
-    /// Finds records in the batch, where those of a partition are in order of their offsets. Searches from its end,
-    /// where most of them are.
-    private func find(_ wanted: [(partition: Int32, offset: Int64)]) {
-        var missing: [Int32: [Int64]] = [:]
-        var count = 0
-        for (partition, offset) in wanted
-        where indices[RecordPosition(partition: partition, offset: offset)] == nil {
-            missing[partition, default: []].append(offset)
-            count += 1
-        }
-        for partition in missing.keys { missing[partition]?.sort() }
-        var index = batch.count
-        var current: Int32 = -1
-        var next: Int64?
-        while count > 0, index > 0 {
-            index -= 1
-            let (partition, offset) = batch.position(index)
-            if partition != current {
-                current = partition
-                next = missing[partition]?.last
-            }
-            guard offset == next else { continue }
-            indices[RecordPosition(partition: partition, offset: offset)] = index
-            missing[partition]?.removeLast()
-            next = missing[partition]?.last
-            count -= 1
-        }
     }
 }
 
