@@ -162,7 +162,8 @@ struct DayReadingTests {
         body(table, &symbols)
         try store.commit { db in
             let transaction = StoreTransaction(
-                db, batch: RecordBatch(), rowNumbers: RowNumbers(), memory: store, ids: nil,
+                db, batch: RecordBatch(), found: FoundRecords(), rowNumbers: RowNumbers(),
+                memory: store, ids: nil,
                 layouts: [
                     LossReasonsKey.table.name: try TableLayout(of: LossReasonsKey.table, db)
                 ])
