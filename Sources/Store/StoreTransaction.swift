@@ -24,9 +24,10 @@ struct FoundRecords {
     mutating func find(_ wanted: [(partition: Int32, offset: Int64)], in batch: RecordBatch) {
         var missing: [Int32: [Int64]] = [:]
         var count = 0
-        for (partition, offset) in wanted
-        where fingerprints[Position(partition: partition, offset: offset)] == nil {
-            missing[partition, default: []].append(offset)
+        let unfound = wanted.map { Position(partition: $0.partition, offset: $0.offset) }
+            .filter { fingerprints[$0] == nil }
+        for position in Set(unfound) {
+            missing[position.partition, default: []].append(position.offset)
             count += 1
         }
         for partition in missing.keys { missing[partition]?.sort() }
