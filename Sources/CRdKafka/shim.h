@@ -22,15 +22,15 @@ static inline void weir_keep_freed_memory(void) {
 // A value in another place never follows this varint, which ends in a byte above 0, and of which all bytes but the last
 // are above 127. Formats 0 and 1 have the length in four bytes, and the allocator has the size of the block, whose last
 // byte is 0.
-static inline int weir_has_no_headers(const rd_kafka_message_t *message) {
-    const unsigned char *value = (const unsigned char *)message->payload;
-    unsigned long long length = (unsigned long long)message->len << 1;
+static inline int weir_has_no_headers(const void *fetched, size_t size) {
+    const unsigned char *value = (const unsigned char *)fetched;
+    unsigned long long length = (unsigned long long)size << 1;
     unsigned char written[10];
     int count = 0;
     if (!value || !length) return 0;
     for (; length > 0x7F; length >>= 7) written[count++] = (unsigned char)(length & 0x7F) | 0x80;
     written[count++] = (unsigned char)length;
-    return memcmp(value - count, written, (size_t)count) == 0 && value[message->len] == 0;
+    return memcmp(value - count, written, (size_t)count) == 0 && value[size] == 0;
 }
 
 // Hands one record to a producer, which copies key and value. A null key or value is Kafka's null. Takes

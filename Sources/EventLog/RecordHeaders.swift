@@ -4,7 +4,8 @@
 package struct RecordHeaders {
     private enum Form {
         case encoded(UnsafeRawBufferPointer)
-        case foreign(UnsafeMutableRawPointer, any ForeignHeaders.Type)
+        case foreign(
+            UnsafeMutableRawPointer, value: UnsafeRawBufferPointer?, any ForeignHeaders.Type)
     }
 
     private let form: Form
@@ -16,14 +17,19 @@ package struct RecordHeaders {
     }
 
     /// Headers in a record of another library, which must outlive this value.
-    package init(of record: UnsafeMutableRawPointer, readBy reader: any ForeignHeaders.Type) {
-        form = .foreign(record, reader)
+    ///
+    /// - Parameter value: the value of the record.
+    package init(
+        of record: UnsafeMutableRawPointer, value: UnsafeRawBufferPointer?,
+        readBy reader: any ForeignHeaders.Type
+    ) {
+        form = .foreign(record, value: value, reader)
     }
 
     package var isEmpty: Bool {
         switch form {
         case .encoded(let bytes): bytes.isEmpty
-        case .foreign(let record, let reader): reader.isEmpty(record)
+        case .foreign(let record, let value, let reader): reader.isEmpty(record, value: value)
         }
     }
 
@@ -33,13 +39,13 @@ package struct RecordHeaders {
     ) {
         switch form {
         case .encoded(let bytes): Self.forEach(in: bytes, body)
-        case .foreign(let record, let reader): reader.forEach(record, body)
+        case .foreign(let record, _, let reader): reader.forEach(record, body)
         }
     }
 
     /// The value of the first header of that name; nil if it is missing or null.
     package func first(named name: StaticString) -> UnsafeRawBufferPointer? {
-        if case .foreign(let record, let reader) = form {
+        if case .foreign(let record, _, let reader) = form {
             return reader.first(record, named: name)
         }
         var found: UnsafeRawBufferPointer?
@@ -143,7 +149,10 @@ extension [UInt8]? {
 
 /// Reads headers in records of another library.
 package protocol ForeignHeaders {
-    static func isEmpty(_ record: UnsafeMutableRawPointer) -> Bool
+    /// - Parameter value: the value of the record.
+    static func isEmpty(
+        _ record: UnsafeMutableRawPointer, value: UnsafeRawBufferPointer?
+    ) -> Bool
 
     /// Calls `body` with each name and value in order until it returns false. The bytes are valid as long as the
     /// record.

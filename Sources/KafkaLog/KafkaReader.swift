@@ -339,12 +339,14 @@ extension KafkaReader {
 
     private static func view(_ message: UnsafeMutablePointer<rd_kafka_message_t>) -> RecordView {
         let record = message.pointee
+        let value = record.payload.map { UnsafeRawBufferPointer(start: $0, count: record.len) }
         return RecordView(
             partition: record.partition, offset: record.offset,
             timestampMilliseconds: rd_kafka_message_timestamp(message, nil),
             key: record.key.map { UnsafeRawBufferPointer(start: $0, count: record.key_len) },
-            headers: RecordHeaders(of: UnsafeMutableRawPointer(message), readBy: KafkaHeaders.self),
-            value: record.payload.map { UnsafeRawBufferPointer(start: $0, count: record.len) })
+            headers: RecordHeaders(
+                of: UnsafeMutableRawPointer(message), value: value, readBy: KafkaHeaders.self),
+            value: value)
     }
 
     /// Wakes the fetching threads: after their queue was full, those of librdkafka 2.0 look again only after a

@@ -22,9 +22,12 @@ final class KafkaMessages {
 
 /// Headers of a fetched record, a `rd_kafka_message_t`. librdkafka parses them at the first request.
 enum KafkaHeaders: ForeignHeaders {
-    static func isEmpty(_ record: UnsafeMutableRawPointer) -> Bool {
-        weir_has_no_headers(record.assumingMemoryBound(to: rd_kafka_message_t.self)) != 0
-            || headers(of: record) == nil
+    static func isEmpty(
+        _ record: UnsafeMutableRawPointer, value: UnsafeRawBufferPointer?
+    ) -> Bool {
+        // The record itself is cold here, and its value is about to be read.
+        if let value, weir_has_no_headers(value.baseAddress, value.count) != 0 { return true }
+        return headers(of: record) == nil
     }
 
     static func forEach(
