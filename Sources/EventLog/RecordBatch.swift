@@ -57,6 +57,11 @@ package final class RecordBatch {
         (entries[index].partition, entries[index].offset)
     }
 
+    /// The value of a record; nil for a tombstone and beyond the last record.
+    package func value(_ index: Int) -> UnsafeRawBufferPointer? {
+        index < entries.count ? entries[index].value : nil
+    }
+
     package func timestampMilliseconds(_ index: Int) -> Int64 {
         entries[index].timestampMilliseconds
     }

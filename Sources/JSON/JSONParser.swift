@@ -30,6 +30,11 @@ package final class JSONParser {
         weir_json_parser_free(parser)
     }
 
+    /// Starts to load a document that is parsed next.
+    package static func prefetch(_ bytes: UnsafeRawBufferPointer) {
+        weir_prefetch(bytes.baseAddress, min(bytes.count, 4096))
+    }
+
     /// The value is valid until the next parse or the end of the parser.
     package func parse(_ bytes: UnsafeRawBufferPointer) throws(JSONFault) -> JSONValue {
         try parse(bytes, borrows: false)

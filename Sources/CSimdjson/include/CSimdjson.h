@@ -36,6 +36,11 @@ void weir_json_parser_free(weir_json_parser *parser);
 /// or NULL when the document is refused. With `borrows` the tape may point into `bytes`.
 const uint64_t *weir_json_parse(weir_json_parser *parser, const uint8_t *bytes, size_t length, bool borrows);
 
+/// Starts to load bytes from memory, without waiting for them.
+static inline void weir_prefetch(const void *bytes, size_t length) {
+    for (size_t at = 0; at < length; at += 64) __builtin_prefetch((const char *)bytes + at);
+}
+
 #ifdef __cplusplus
 }
 #endif

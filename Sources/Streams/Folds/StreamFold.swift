@@ -125,6 +125,8 @@ extension StreamFold {
     /// Folds one record of a batch. Throws if memory cannot be read.
     package func fold(_ index: Int, of prepared: Prepared) throws {
         let record = prepared.batch[index]
+        // Another thread has written it, and it arrives from there while this record is folded.
+        if let next = prepared.batch.value(index + 1) { JSONParser.prefetch(next) }
         let position = FoldPosition(record, index: index)
         state.advance(record, to: position)
         let (outcome, type) = try take(record, at: position, of: prepared)
