@@ -28,7 +28,7 @@ struct StreamFileTests {
     func defaults(text: String) throws {
         let bids = try bids(text)
         #expect(bids.settings.topic == "bids")
-        #expect(bids.settings.batchRecords == 10_000)
+        #expect(bids.settings.batchRecords == 100_000)
         #expect(bids.settings.commitIntervalMilliseconds == 200)
         #expect(bids.settings.maxRecordBytes == 1_048_576)
         #expect(bids.settings.dedupeMaxIDs == nil)
