@@ -64,7 +64,7 @@ package final class Worker<Fold: StreamFold> {
 
     /// While there are more records to read, they wait at most this long for their commit.
     private static var longestGathering: Duration { .seconds(1) }
-    /// How long to wait for the rest of a batch while lanes fold the previous one.
+    /// The wait for the rest of a batch while lanes fold the previous one.
     private static var gatheringWaitMilliseconds: Int { 5 }
     /// Timeout for the acceptance of offsets at the end.
     private static var commitPatience: Duration { .seconds(10) }
@@ -190,7 +190,7 @@ package final class Worker<Fold: StreamFold> {
         return !(settings.untilEnd && isAtEnd)
     }
 
-    /// How long the next read waits for records.
+    /// The wait of the next read for records.
     private var waitMilliseconds: Int {
         guard pending != nil else { return settings.commitIntervalMilliseconds }
         return Fold.hasWindow && !follower.reader.isCaughtUp ? Self.gatheringWaitMilliseconds : 0

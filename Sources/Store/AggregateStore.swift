@@ -25,7 +25,7 @@ package final class AggregateStore {
     private let rowNumbers = RowNumbers()
     private var positions: [Int32: Int64] = [:]
     private var commitUnderWay: CommitUnderWay?
-    /// Of batches that are folded and not stored.
+    /// Fingerprints from the batches that are folded and not stored.
     private var gathered = FoundRecords()
 
     private static let pageSize = 8192

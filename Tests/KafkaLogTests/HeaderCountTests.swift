@@ -4,7 +4,7 @@ import Testing
 @Suite("The look at the number of headers in a fetched record")
 struct HeaderCountTests {
     @Test(
-        "finds that a record of format 2 has none, whatever its length",
+        "finds no headers in a record of format 2 of any length",
         arguments: [1, 63, 64, 1900, 8191, 8192, 1 << 20])
     func withoutHeaders(length: Int) {
         #expect(hasNoHeaders(before: Self.varint(length), length: length, after: [0]))
@@ -16,7 +16,7 @@ struct HeaderCountTests {
     }
 
     @Test(
-        "leaves records in other places to librdkafka, whatever their length",
+        "leaves records in other places and of any length to librdkafka",
         arguments: [1, 63, 64, 127, 1900, 8191, 32_768, 1 << 20])
     func elsewhere(length: Int) {
         // Formats 0 and 1 have the length in four bytes; the allocator keeps the size of a block before it.
