@@ -220,7 +220,7 @@ package final class Worker<Fold: StreamFold> {
         }
         do {
             try store(prepared, since: since)
-        } catch StoreError.overflow {
+        } catch StoreError.overflow where before > 0 {
             try stepBack(before + batch.count)
             return false
         }

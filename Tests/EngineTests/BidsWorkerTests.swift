@@ -10,7 +10,7 @@ import Testing
 
 @Suite("weir-bids")
 struct BidsWorkerTests {
-    @Test("A record whose sum would overflow is rejected alone, in whatever batch it comes")
+    @Test("A record with an overflowing sum is rejected alone, in batches of any size")
     func overflowRejectsOneRecord() throws {
         var contents: [[String]] = []
         // With 40 and 1000, the commit gathers three batches, or only one.

@@ -12,7 +12,7 @@ struct DayReadingTests {
     private static let hours = 480_000..<480_720
     private static let reasons: Int64 = 400
 
-    @Test("each day has the sums of its hours and partitions, whoever reads it")
+    @Test("each day has the sums of its hours and partitions, with any number of readers")
     func sums() throws {
         let files = try TemporaryDirectory()
         let path = files.path + "/store.sqlite"

@@ -172,7 +172,9 @@ struct CampaignTableTests {
         #expect(table.contains("<a href=\"\(address)\">0.42 to 0.80</a>"), "\(table)")
     }
 
-    @Test("days are complete until the first day that expects postbacks, whatever days have none")
+    @Test(
+        "days are complete until the first day that expects postbacks, even if some have no records"
+    )
     func completeDays() {
         func end(_ days: [(String, ReportValue)]) -> String? {
             let answer = PageAnswer(
