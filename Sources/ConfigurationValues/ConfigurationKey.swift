@@ -139,6 +139,9 @@ extension ConfigurationMapping {
         return try self[name]?.boolean() ?? absent
     }
 
+    /// Whether the key may be in the file.
+    package func declares(_ name: String) -> Bool { form(of: name) != nil }
+
     private func form(of name: String) -> ConfigurationKey.Form? {
         declared.first { $0.name == name }?.form
     }

@@ -56,6 +56,9 @@ package struct StreamSettings: Equatable, Sendable {
     package let commitIntervalMilliseconds: Int
     /// `dedupe_max_ids`: most ids in the dedupe memory; nil for no bound.
     package let dedupeMaxIDs: Int?
+    /// `explain_days`: for how many days of event time a store keeps which records added to its rows, 0...36,525; by
+    /// default 90.
+    package let explainDays: Int
     /// `broker_patience_seconds`: how long a running worker waits for unresponsive brokers, 0...86,400; by default
     /// 600.
     package let brokerPatienceSeconds: Int
@@ -98,6 +101,12 @@ package struct StreamSettings: Equatable, Sendable {
                 "The maximum number of remembered ids. At the limit the worker stops. Default: no limit."
             ),
             .integer(
+                "explain_days", 0...36_525, default: 90,
+                """
+                Days of event time for which the store keeps which records added to a number, so that weir explain and \
+                the pages list them at once. For older numbers they fold the log again. 0: for none.
+                """),
+            .integer(
                 "broker_patience_seconds", 0...86_400, default: 600,
                 "Seconds that a running worker waits for brokers that do not answer. Then it ends with 1."
             ),
@@ -110,8 +119,10 @@ package struct StreamSettings: Equatable, Sendable {
         ]
     }
 
-    /// The keys of the program that delivers to partners, which remembers no ids.
-    package static let partnerPostbacksKeys = keys.filter { $0.name != "dedupe_max_ids" }
+    /// The keys of the program that delivers to partners, which remembers no ids and has no rows.
+    package static let partnerPostbacksKeys = keys.filter {
+        !["dedupe_max_ids", "explain_days"].contains($0.name)
+    }
 
     init(_ mapping: ConfigurationMapping, stream: String) throws(ConfigurationError) {
         topic = try mapping["topic"]?.kafkaName(of: "topic") ?? stream
@@ -121,6 +132,8 @@ package struct StreamSettings: Equatable, Sendable {
         dedupeMaxIDs =
             mapping["dedupe_max_ids"] == nil
             ? nil : try mapping.optionalInteger("dedupe_max_ids")?.asInt
+        explainDays =
+            mapping.declares("explain_days") ? try mapping.integer("explain_days").asInt : 0
         brokerPatienceSeconds = try mapping.integer("broker_patience_seconds").asInt
         maxRecordBytes = try mapping.integer("max_record_bytes").asInt
         kafka = try mapping["kafka"]?.kafkaSettings() ?? [:]

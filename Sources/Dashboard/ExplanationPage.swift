@@ -15,8 +15,10 @@ struct ExplanationPage {
 
     /// Lists only records from this time on; nil for all.
     let from: (text: String, milliseconds: Int64)?
+    /// Whether to fold all records again.
+    private let verifies: Bool
 
-    private static let mostRecords = 500
+    private static let mostRecords = 100
     private static let mostRecordsInFile = 10_000
     /// The number of records between two progress updates.
     private static let progressRecords = 50_000
@@ -31,6 +33,7 @@ struct ExplanationPage {
         {
             throw DashboardError.outOfScope("\(measure) of the funnel", "campaign")
         }
+        verifies = context.parameters["verify"] == "true"
         from = try context.parameters["from"].nonempty.map { text in
             guard let time = UTC.milliseconds(text: text) else {
                 throw CommandError.usage(
@@ -114,8 +117,10 @@ struct ExplanationPage {
         report.hidesUntold = !context.scope.isEmpty
         let explanation = try source.installation.explainer(while: isWanted).explain(
             // The measures of amounts are known only after reading, when their currencies are.
-            figure, measures: { try Explainer.measures(measure, of: $0) }, progress: progress
+            figure, measures: { try Explainer.measures(measure, of: $0) },
+            limit: from == nil && !verifies ? limit : nil, progress: progress
         ) { _ = report.add($0) }
+        report.settle(explanation)
         report.division = try division
         if let measure {
             report.cost = try requireReport(request.name).costInWords(
@@ -219,6 +224,15 @@ struct ExplanationPage {
                 html.element(
                     "p", ["class": explanation.addsUp ? "good" : "warning"], text: line)
             }
+            if !explanation.isVerified {
+                html.element("p") { html in
+                    html.link(
+                        "Verify",
+                        to: PageAddress(
+                            "/explain/\(request.name)", ownParameters + [("verify", "true")]))
+                    html.text(": folds all records of these hours again. This can take minutes.")
+                }
+            }
             if let from {
                 for measure in explanation.measures {
                     html.element("p", ["class": "sum"]) { html in
@@ -253,6 +267,13 @@ struct ExplanationPage {
                         "p", text: "\(untold.topic): \(untold.records) \(untold.reason)")
                 }
             }
+        }
+        if context.scope.isEmpty, explanation.unexamined > 0 {
+            html.element(
+                "p", ["class": "note"],
+                text:
+                    "\(ShownValue.grouped(Int128(explanation.unexamined))) more records of these hours were not accepted, for all campaigns. Verify shows whether they belong here."
+            )
         }
         writeDoors(to: &html)
         return html
@@ -368,7 +389,7 @@ struct ExplanationPage {
         request.command(
             "explain",
             (measure.map { ["--measure", $0] } ?? []) + (from.map { ["--from", $0.text] } ?? [])
-                + source.clockWords)
+                + (verifies ? ["--verify"] : []) + source.clockWords)
     }
 
     /// The choice of a currency: amounts of several currencies are explained separately.

@@ -66,7 +66,8 @@ struct ReportAddress {
         static let curve = "curve"
 
         static let all = [
-            by, since, until, asOf, measures, date, curve, "measure", "from", PageContext.period,
+            by, since, until, asOf, measures, date, curve, "measure", "from", "verify",
+            PageContext.period,
             PageContext.shownPeriod, PageContext.compare, PageContext.currency,
         ]
     }

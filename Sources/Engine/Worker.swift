@@ -47,6 +47,7 @@ package final class Worker<Fold: StreamFold> {
     ) {
         self.lanes = Lanes(FoldLanes(lanes))
         self.store = store
+        store.explainDays = settings.explainDays
         follower = TopicFollower(
             reader, for: store, lookInterval: settings.lookInterval, patience: patience,
             openReader: openReader)
@@ -64,6 +65,8 @@ package final class Worker<Fold: StreamFold> {
 
     /// While there are more records to read, they wait at most this long for their commit.
     private static var longestGathering: Duration { .seconds(1) }
+    /// Beyond this number of contributions, batches are no longer gathered; they have 24 bytes each.
+    private static var mostContributions: Int { 1_000_000 }
     /// The wait for the rest of a batch while lanes fold the previous one.
     private static var gatheringWaitMilliseconds: Int { 5 }
     /// Timeout for the acceptance of offsets at the end.
@@ -233,6 +236,7 @@ package final class Worker<Fold: StreamFold> {
     private func mayGather(since: ContinuousClock.Instant) -> Bool {
         Fold.hasWindow && ungathered == 0 && since.duration(to: .now) < Self.longestGathering
             && !lanes.folds.hasEmissions && !lanes.folds.hasOverflowed
+            && lanes.folds.contributionCount < Self.mostContributions
     }
 
     /// Returns to the stored offsets. The records from there on are read again and stored batch by batch, so that

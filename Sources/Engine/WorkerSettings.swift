@@ -23,6 +23,8 @@ package struct WorkerSettings {
     var lookInterval = Duration.seconds(30)
     /// Most remembered ids; nil for no bound.
     var dedupeMaxIDs: Int?
+    /// The days that the index of explanations covers.
+    var explainDays: Int
     /// The number of records to fold after these, for the remaining time.
     package var recordsLater: Int64 = 0
     /// Whether progress is shown on a terminal.
@@ -36,6 +38,7 @@ package struct WorkerSettings {
         self.partitionCount = partitionCount
         batchRecords = stream.batchRecords
         commitIntervalMilliseconds = stream.commitIntervalMilliseconds
+        explainDays = stream.explainDays
         dedupeMaxIDs = stream.dedupeMaxIDs
     }
 }

@@ -76,6 +76,13 @@ package struct ExplainReport {
         return true
     }
 
+    /// Takes the numbers of records from the index of the stores, which has more records than were added.
+    package mutating func settle(_ explanation: Explanation) {
+        guard !explanation.isVerified else { return }
+        countedCount = explanation.counted
+        leftOutCount = explanation.leftOut
+    }
+
     package func notices(_ explanation: Explanation) -> [String] {
         var notices: [String] = []
         func add(_ shown: Int, _ all: Int64, one: String, several: String) {
@@ -91,6 +98,12 @@ package struct ExplainReport {
             notices.append(
                 "left out of \(untold.topic) in these hours, for all campaigns: \(untold.records) "
                     + untold.reason)
+        }
+        if explanation.unexamined > 0, !hidesUntold {
+            notices.append(
+                "\(Wording.counted(explanation.unexamined, "more record")) of these hours "
+                    + (explanation.unexamined == 1 ? "was" : "were")
+                    + " not accepted, for all campaigns: --verify looks whether they belong here")
         }
         notices += additions(explanation)
         return notices + [division?.text].compactMap(\.self) + (division?.notes ?? [])
@@ -232,7 +245,12 @@ extension ExplainReport {
         }
         json.member("counted", countedCount)
         json.member("left_out_count", leftOutCount)
-        json.member("adds_up", explanation.addsUp)
+        json.member("verified", explanation.isVerified)
+        if explanation.isVerified {
+            json.member("adds_up", explanation.addsUp)
+        } else {
+            json.member("not_examined", explanation.unexamined)
+        }
         json.member("words", explanation.summary)
     }
 }

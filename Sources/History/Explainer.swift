@@ -15,6 +15,8 @@ package struct Explainer {
     let rules: RuleSource
     /// Whether the answer is still needed: once it is false, explaining ends with `CancellationError`.
     package var isWanted: @Sendable () -> Bool = { true }
+    /// The most offsets that are folded again in any case, because that is quick and proves the number.
+    package var foldedOffsets: Int64 = 20_000
 
     /// - Parameters:
     ///   - openReader: opens a reader of the log that the stores were folded from.
@@ -34,22 +36,25 @@ package struct Explainer {
     ///
     /// - Parameters:
     ///   - measures: selects measures, given the figure after the stores are scanned; nil for all that are not 0.
+    ///   - limit: the most records that count, and the most that were left out, for which to call `body`, if the index of
+    ///     the stores has the records; nil to fold all of them again.
     ///   - progress: called periodically with the numbers of offsets read since the last call and remaining.
     /// - Throws: `InspectionError` without a store, `ExplanationError`, `LogError`, `RecordedConfigurationFault`;
     ///   errors of `body`.
     package func explain(
         _ figure: any Figure, measures: (any Figure) throws -> [String]? = { _ in nil },
+        limit: Int? = nil,
         progress: @escaping (_ count: Int, _ left: Int64) -> Void = { _, _ in },
         _ body: (ExplainedRecord) throws -> Void
     ) throws -> Explanation {
         try explain(
-            figure, measures: measures, progress: progress, eachRow: { _, _, _, _ in },
-            atEnd: { _ in }, body)
+            figure, measures: measures, limit: limit, progress: progress,
+            eachRow: { _, _, _, _ in }, atEnd: { _ in }, body)
     }
 
     /// Explains within one snapshot of the stores. First visits the rows that count, and finally the stores.
     func explain(
-        _ figure: any Figure, measures: (any Figure) throws -> [String]?,
+        _ figure: any Figure, measures: (any Figure) throws -> [String]?, limit: Int? = nil,
         progress: @escaping (_ count: Int, _ left: Int64) -> Void = { _, _ in },
         eachRow: FigureScan.RowBody, atEnd: ([StoreSlice]) throws -> Void,
         _ body: (ExplainedRecord) throws -> Void
@@ -57,7 +62,7 @@ package struct Explainer {
         var states: [StreamPartition: Int64] = [:]
         var explanation = try stores.withSlices(of: figure.streams) { slices in
             states = Self.nextOffsets(slices)
-            let scan = try FigureScan(figure, slices, eachRow)
+            var scan = try FigureScan(figure, slices, eachRow)
             let missing = figure.streams.filter { stream in
                 !slices.contains { $0.stream == stream }
                     && figure.measures.contains { figure.streams(of: $0).contains(stream) }
@@ -74,6 +79,13 @@ package struct Explainer {
             try Self.refuseSeveralCurrencies(scan, figure, wanted)
             var run = ExplainerRun(figure, wanted)
             let ranges = try scan.ranges(figure, slices)
+            if let limit, ranges.values.reduce(0, { $0 + $1.length }) > foldedOffsets,
+                let indexed = try indexed(figure, &scan, ranges, slices)
+            {
+                var explanation = try list(indexed, of: slices, limit, scan, &run, body)
+                explanation.missingStreams = missing
+                return explanation
+            }
             var reading = Progress(ranges, report: progress)
             for slice in slices { try explain(slice, ranges, &run, &reading, body) }
             try atEnd(slices)
@@ -81,7 +93,7 @@ package struct Explainer {
             explanation.missingStreams = missing
             return explanation
         }
-        guard !explanation.addsUp else { return explanation }
+        guard !explanation.addsUp, explanation.isVerified else { return explanation }
         explanation.foldedOn = try stores.withSlices(of: figure.streams) { slices in
             let now = Self.nextOffsets(slices)
             return slices.flatMap { slice in
@@ -126,18 +138,7 @@ package struct Explainer {
             }
         }
         guard !parts.isEmpty else { return }
-        // A figure caches its answers about rows, and lanes query it on their own threads.
-        let asking = NSLock()
-        let figure = run.figure
-        let folding = try LogRefolding(
-            stream: slice.stream, snapshot: slice.snapshot, reader: openReader(topic),
-            address: address, rules: rules,
-            whereRow: { row in
-                asking.withLock {
-                    let contribution = row.contribution(to: figure)
-                    return contribution.terms != nil || contribution.concerns
-                }
-            }, while: isWanted)
+        let (folding, asking) = try makeFolding(slice, run.figure)
         for (partition, part) in parts {
             var seen: Int64 = 0
             var readings: [RangeReading] = []
@@ -162,6 +163,103 @@ package struct Explainer {
             run.add(
                 missing: part.records - seen, readings, topic: topic, partition: partition)
         }
+    }
+
+    /// - Returns: the folding, and a lock for queries of the figure: it caches its answers about rows, and lanes query it
+    ///   on their own threads.
+    private func makeFolding(
+        _ slice: StoreSlice, _ figure: any Figure
+    ) throws -> (LogRefolding, NSLock) {
+        let asking = NSLock()
+        let folding = try LogRefolding(
+            stream: slice.stream, snapshot: slice.snapshot,
+            reader: openReader(slice.snapshot.topic), address: address, rules: rules,
+            whereRow: { row in
+                asking.withLock {
+                    let contribution = row.contribution(to: figure)
+                    return contribution.terms != nil || contribution.concerns
+                }
+            }, while: isWanted)
+        return (folding, asking)
+    }
+
+    /// The records of a figure from the index of the stores; nil if it lacks some of them.
+    private func indexed(
+        _ figure: any Figure, _ scan: inout FigureScan, _ ranges: [StreamPartition: RecordRanges],
+        _ slices: [StoreSlice]
+    ) throws -> [StreamPartition: IndexedRecords]? {
+        guard scan.unknown.isEmpty else { return nil }
+        var indexed: [StreamPartition: IndexedRecords] = [:]
+        for slice in slices {
+            try scan.addConcerned(figure, slice)
+            for partition in slice.numbers {
+                let streamPartition = StreamPartition(stream: slice.stream, partition: partition)
+                guard let part = ranges[streamPartition] else { continue }
+                var records = IndexedRecords()
+                if let refused = scan.refusals[streamPartition] {
+                    records.add(refused)
+                } else {
+                    guard
+                        let slots = try slice.snapshot.explainedSlots(
+                            of: part.hourRanges, partition: partition)
+                    else { return nil }
+                    try records.addNotAccepted(in: slots, slice.snapshot)
+                    for (_, rows) in scan.rows[streamPartition] ?? [:] {
+                        try rows.read(slice.snapshot, into: &records)
+                    }
+                }
+                records.settle()
+                guard !records.isAmbiguous else { return nil }
+                indexed[streamPartition] = records
+            }
+        }
+        return indexed
+    }
+
+    /// Folds the first records of a figure again.
+    private func list(
+        _ indexed: [StreamPartition: IndexedRecords], of slices: [StoreSlice], _ limit: Int,
+        _ scan: FigureScan, _ run: inout ExplainerRun, _ body: (ExplainedRecord) throws -> Void
+    ) throws -> Explanation {
+        var (listed, examined) = (0, 0)
+        // Left out and not examined, and others that were not accepted and are not examined.
+        var (leftOut, unexamined) = (Int64(0), Int64(0))
+        for slice in slices {
+            let topic = slice.snapshot.topic
+            var opened: (folding: LogRefolding, asking: NSLock)?
+            for partition in slice.numbers.sorted() {
+                let streamPartition = StreamPartition(stream: slice.stream, partition: partition)
+                guard let records = indexed[streamPartition] else { continue }
+                let page = records.page(
+                    run.wanted, test: run.testIndex, counted: limit - listed,
+                    leftOut: limit - examined)
+                listed += page.counted.count
+                examined += page.leftOut.count
+                leftOut += page.moreLeftOut
+                unexamined += page.unexamined
+                guard !page.offsets.isEmpty else { continue }
+                let (folding, asking) = try opened ?? makeFolding(slice, run.figure)
+                opened = (folding, asking)
+                let wanted = Set(page.offsets)
+                for range in page.ranges {
+                    var seen: Int64 = 0
+                    let reading = try folding.fold(
+                        partition: partition, offsets: range, looksAtLeftOut: true,
+                        where: { record in
+                            guard wanted.contains(record.offset) else { return false }
+                            seen += 1
+                            return true
+                        },
+                        { record in
+                            try asking.withLock { try run.take(record, slice.stream, topic, body) }
+                        })
+                    let all = Int64(wanted.count { range.contains($0) })
+                    run.add(missing: all - seen, [reading], topic: topic, partition: partition)
+                }
+            }
+        }
+        return run.explanation(
+            scan, Array(indexed.values), leftOut: leftOut, unexamined: unexamined)
     }
 
     /// The offsets of postbacks that may belong to the figure, to skip verifying the others; nil for all records of the

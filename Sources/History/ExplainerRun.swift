@@ -29,8 +29,8 @@ struct ExplainerRun {
     /// The values that all postbacks of the figure share.
     let postbackValues: [String: StoredValue]
     /// Indices of the requested measures; nil for all.
-    private let wanted: [Int]?
-    private let testIndex: Int?
+    let wanted: [Int]?
+    let testIndex: Int?
     private var found = FigureAmounts()
     /// The number of records that add to each measure.
     private var adding = FigureAmounts()
@@ -92,12 +92,36 @@ struct ExplainerRun {
         }
     }
 
+    /// The results from the index of the stores.
+    ///
+    /// - Parameter notAccepted: the number of records of these hours that were not accepted, for any number.
+    func explanation(
+        _ scan: FigureScan, _ indexed: [IndexedRecords], leftOut: Int64, unexamined: Int64
+    ) -> Explanation {
+        var run = self
+        run.found = scan.sums
+        run.adding = FigureAmounts()
+        run.counted = 0
+        for records in indexed {
+            for (measure, offsets) in records.adding {
+                run.adding.add(Int128(offsets.count), to: measure)
+            }
+            run.counted += records.counted(wanted).count
+        }
+        run.leftOut += leftOut
+        var explanation = run.explanation(scan)
+        explanation.isVerified = false
+        explanation.unexamined = unexamined
+        return explanation
+    }
+
     /// The results, compared with the stores.
     func explanation(_ scan: FigureScan) -> Explanation {
         let stored = scan.sums
         let names = figure.measures
         let isAnything = { (index: Int) in
-            stored[index] != 0 || found[index] != 0 || scan.unknown.contains(index)
+            stored[index] != 0 || found[index] != 0 || adding[index] != 0
+                || scan.unknown.contains(index)
         }
         let indices =
             wanted.map { $0.count == 1 ? $0 : $0.filter(isAnything) }

@@ -57,6 +57,11 @@ package struct Explanation: Sendable {
     package let measures: [Measure]
     package let counted: Int64
     package let leftOut: Int64
+    /// Whether the records were folded again. Otherwise the index of the store has counted them.
+    package internal(set) var isVerified = true
+    /// The records of the same hours that were not accepted, and of which it is unknown whether they were left out of
+    /// this number; 0 if all were folded again.
+    package internal(set) var unexamined: Int64 = 0
     /// Other left-out records of the same hours, by topic and reason.
     package let untold: [Untold]
     /// Records that the log no longer has, or has in excess.
@@ -80,6 +85,10 @@ package struct Explanation: Sendable {
             guard let stored = measure.stored else {
                 return
                     "not known: \(records) \(measure.found) to \(measure.label), and an earlier version of Weir did not count \(measure.label) in some of these rows: see weir upgrade"
+            }
+            guard isVerified else {
+                return
+                    "\(records) to \(measure.label), the store has \(stored): counted by the index of the store; --verify folds them again"
             }
             guard stored != measure.found else {
                 return

@@ -45,6 +45,10 @@ struct FigureScan {
     /// The measures that are unknown in a row, by index in the figure.
     private(set) var unknown: Set<Int> = []
     private var hours: [StreamPartition: Set<Hour>] = [:]
+    /// The rows, by the names of their tables, for the index of explanations.
+    private(set) var rows: [StreamPartition: [String: FigureRows]] = [:]
+    /// The rejected records that count, in a dump of such records.
+    private(set) var refusals: [StreamPartition: OffsetSet] = [:]
     /// The first hour with records that may count on the days of its rows; nil without such rows.
     private var firstOfDays: Hour?
     /// The currencies of amounts of money, by the figure's measure.
@@ -69,6 +73,7 @@ struct FigureScan {
                     let partition = StreamPartition(stream: stream, partition: refusal.partition)
                     hours[partition, default: []].insert(
                         Hour(containing: refusal.timestampMilliseconds))
+                    refusals[partition, default: OffsetSet()].insert(refusal.offset, 1)
                     return true
                 }
             }
@@ -80,10 +85,10 @@ struct FigureScan {
     ) throws {
         let timeIndex = table.columns.firstIndex { $0.kind.isTime }
         let currencyIndex = table.columns.firstIndex { $0.name == "currency" }
-        try slice.snapshot.forEachRow(
+        try slice.snapshot.forEachNumberedRow(
             of: table, partitions: slice.numbers, figure.choice(of: table)
         ) {
-            partition, columns, row in
+            number, partition, columns, row in
             guard !row.isZero, let terms = figure.terms(of: table, columns: columns)
             else { return }
             figure.observe(table, columns: columns)
@@ -98,6 +103,7 @@ struct FigureScan {
                 }
             }
             let streamPartition = StreamPartition(stream: slice.stream, partition: partition)
+            add(number, terms, of: table, streamPartition)
             if let timeIndex, case .text(let text) = columns[timeIndex] {
                 let hour = Hour(text: text)
                 if let day = table.day {
@@ -112,15 +118,47 @@ struct FigureScan {
     }
 }
 
+extension FigureScan {
+    fileprivate mutating func add(
+        _ number: RowNumber, _ terms: [FigureTerm]?, of table: AggregateTable,
+        _ streamPartition: StreamPartition
+    ) {
+        rows[streamPartition, default: [:]][table.name, default: FigureRows(table)]
+            .add(number, terms)
+    }
+
+    /// Adds the rows of postbacks that would count if they were trusted or had won.
+    mutating func addConcerned(_ figure: any Figure, _ slice: StoreSlice) throws {
+        guard slice.stream == PostbacksFold.streamName else { return }
+        for table in PostbacksFold.tables {
+            let choice = RowChoice(isHourWanted: figure.choice(of: table).isHourWanted)
+            try slice.snapshot.forEachNumberedRow(
+                of: table, partitions: slice.numbers, choice
+            ) { number, partition, columns, row in
+                guard !row.isZero, figure.terms(of: table, columns: columns) == nil,
+                    figure.concerns(table, columns: columns)
+                else { return }
+                let streamPartition = StreamPartition(stream: slice.stream, partition: partition)
+                add(number, nil, of: table, streamPartition)
+            }
+        }
+    }
+}
+
 /// The part of a partition that may contain records of a figure.
 struct RecordRanges {
     let hours: Set<Hour>
+    let hourRanges: [HourRange]
     /// In order and disjoint.
     let offsets: [Range<Int64>]
     /// The number of folded records in the hours.
     let records: Int64
 
+    /// The number of offsets.
+    var length: Int64 { offsets.reduce(0) { $0 + Int64($1.count) } }
+
     fileprivate init(_ hourRanges: [HourRange]) {
+        self.hourRanges = hourRanges
         hours = Set(hourRanges.map(\.hour))
         records = hourRanges.reduce(0) { $0 + $1.records }
         offsets = hourRanges.sorted { $0.firstOffset < $1.firstOffset }.reduce(into: []) {

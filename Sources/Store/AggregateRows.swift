@@ -31,7 +31,12 @@ final class AggregateRows {
     ///
     /// The tables are STRICT: a sum beyond 64 bits would become a floating-point number, which SQLite then rejects.
     /// This detects an overflow.
-    func add(_ deltas: Deltas, _ symbols: SymbolTable, _ numbers: RowNumbers) throws {
+    ///
+    /// - Returns: the rows in order of their numbers.
+    @discardableResult
+    func add(
+        _ deltas: Deltas, _ symbols: SymbolTable, _ numbers: RowNumbers
+    ) throws -> [(number: Int64, row: Int, isKnown: Bool)] {
         let cached = numbers.table(for: deltas)
         var order: [(number: Int64, row: Int, isKnown: Bool)] = []
         order.reserveCapacity(deltas.count)
@@ -53,6 +58,7 @@ final class AggregateRows {
                 try measures.withUnsafeBufferPointer { try add($0, to: number, isKnown, first) }
             }
         }
+        return order
     }
 
     private func add(
@@ -144,6 +150,8 @@ final class RowNumbers {
 
     private var tables: [ObjectIdentifier: RowNumberTable] = [:]
     private var slots: [PartitionHour: Int64] = [:]
+    /// By partition, the hour before which the index of explanations is deleted.
+    var explainedFrom: [Int32: Int64] = [:]
     /// A year of hours of some partitions.
     private static let slotLimit = 100_000
 
@@ -193,6 +201,7 @@ final class RowNumbers {
     func removeAll() {
         tables.removeAll()
         slots.removeAll()
+        explainedFrom.removeAll()
     }
 }
 

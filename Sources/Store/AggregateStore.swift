@@ -25,6 +25,9 @@ package final class AggregateStore {
     private let rowNumbers = RowNumbers()
     private var positions: [Int32: Int64] = [:]
     private var commitUnderWay: CommitUnderWay?
+    /// For how many days before the largest timestamp of a partition the store notes which records added to a row, so
+    /// that a number is explained without folding again; 0 for none.
+    package var explainDays = 90
     /// Fingerprints from the batches that are folded and not stored.
     private var gathered = FoundRecords()
 
@@ -235,7 +238,8 @@ package final class AggregateStore {
             guard !lanes.hasOverflowed else { throw .overflow }
             try beginCommit { db in
                 let transaction = StoreTransaction(
-                    db, batch: batch, found: found, rowNumbers: self.rowNumbers, memory: self,
+                    db, path: self.path, batch: batch, found: found, rowNumbers: self.rowNumbers,
+                    memory: self,
                     ids: self.ids, layouts: self.layouts)
                 try self.write(lanes, to: transaction, positions: &next)
                 newIDs = transaction.newIDs
@@ -284,9 +288,11 @@ package final class AggregateStore {
         where fold.deltas[..<index].contains(where: { $0.table.name == table.table.name }) {
             try transaction.requireRoom(for: table, symbols: symbols)
         }
+        let explained = ExplainedHours(of: fold.effects, days: explainDays)
         for table in fold.deltas + [fold.effects.outcomes] {
-            try transaction.add(table, symbols: symbols)
+            try transaction.add(table, symbols: symbols, explained)
         }
+        try transaction.forgetContributions(before: explained)
         try fold.writeMemory(to: transaction)
         try transaction.publish(fold.outbox)
         try transaction.keep(fold.effects.recollections)
@@ -312,8 +318,8 @@ package final class AggregateStore {
         try takeBack(lanes)
         try commit { db in
             let transaction = StoreTransaction(
-                db, batch: batch, found: FoundRecords(), rowNumbers: self.rowNumbers,
-                memory: self, ids: self.ids, layouts: self.layouts)
+                db, path: self.path, batch: batch, found: FoundRecords(),
+                rowNumbers: self.rowNumbers, memory: self, ids: self.ids, layouts: self.layouts)
             for index in 0..<batch.count {
                 let fold = lanes[partition: batch.position(index).partition]
                 try fold.fold(index, of: prepared)

@@ -1,6 +1,12 @@
 import GRDB
 import Streams
 
+/// Identifies a row of an aggregate in one store.
+package struct RowNumber: Hashable, Sendable {
+    package let slot: Int64
+    package let key: Int64
+}
+
 /// The rows of an aggregate to read.
 package struct RowChoice {
     /// Whether to read the rows of an hour.
@@ -83,7 +89,9 @@ final class RowReading {
 
     func forEach(
         of table: AggregateTable, partitions: Set<Int32>, _ choice: RowChoice,
-        _ body: (_ partition: Int32, _ columns: [StoredValue], _ sums: StoredSums) throws -> Void
+        _ body: (
+            _ number: RowNumber, _ partition: Int32, _ columns: [StoredValue], _ sums: StoredSums
+        ) throws -> Void
     ) throws {
         let keys = try keys(of: table)
         let rows = try SlotRows(of: table, keys.wanted(by: choice), db, path: path)
@@ -92,7 +100,9 @@ final class RowReading {
             for slot in hour.slots where partitions.contains(slot.partition) {
                 try rows.forEach(in: slot.number) { row in
                     let columns = try keys.columns(ofKey: row.integer(0), time: time)
-                    try body(slot.partition, columns, rows.sums(of: row))
+                    try body(
+                        RowNumber(slot: slot.number, key: row.integer(0)), slot.partition, columns,
+                        rows.sums(of: row))
                 }
             }
         }

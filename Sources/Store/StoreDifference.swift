@@ -38,7 +38,7 @@ extension StoreSchema {
             ) STRICT, WITHOUT ROWID;
 
             """
-        )
+        ), (name: contributions, schema: contributionsSchema),
     ]
 
     static func missing(_ db: Database) throws -> [(name: String, schema: String)] {

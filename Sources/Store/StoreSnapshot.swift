@@ -134,7 +134,24 @@ package struct StoreSnapshot {
         of table: AggregateTable, partitions: Set<Int32>, _ choice: RowChoice = RowChoice(),
         _ body: (_ partition: Int32, _ columns: [StoredValue], _ sums: StoredSums) throws -> Void
     ) throws {
+        try rows.forEach(of: table, partitions: partitions, choice) { try body($1, $2, $3) }
+    }
+
+    /// The same, with the numbers of the rows.
+    package func forEachNumberedRow(
+        of table: AggregateTable, partitions: Set<Int32>, _ choice: RowChoice = RowChoice(),
+        _ body: (
+            _ number: RowNumber, _ partition: Int32, _ columns: [StoredValue], _ sums: StoredSums
+        ) throws -> Void
+    ) throws {
         try rows.forEach(of: table, partitions: partitions, choice, body)
+    }
+
+    /// The slots of a partition's hours, and of days that begin with them.
+    func slots(of partition: Int32) throws -> [(hour: String, slot: Int64)] {
+        try rows.hours().flatMap { hour in
+            hour.slots.filter { $0.partition == partition }.map { (hour.text, $0.number) }
+        }
     }
 
     /// Calls `body` with each key of an aggregate and its columns, with an empty time.

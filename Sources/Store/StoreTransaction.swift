@@ -50,6 +50,38 @@ struct FoundRecords {
     }
 }
 
+/// The hours of a batch's records, and those whose numbers the index of explanations covers; hours since 1970, by
+/// partition.
+struct ExplainedHours {
+    /// The latest hours of records.
+    private var latest: [Int32: Int64] = [:]
+    /// The first hours that are covered.
+    private(set) var first: [Int32: Int64] = [:]
+    let isExplained: Bool
+
+    /// - Parameter days: the number of days that are covered, before a partition's largest timestamp.
+    init(of effects: FoldEffects, days: Int) {
+        isExplained = days > 0
+        for range in effects.hours {
+            let hour = range.hour.hoursSince1970
+            latest[range.partition] = max(latest[range.partition] ?? hour, hour)
+        }
+        for progress in effects.progress {
+            let hour = Hour(containing: progress.watermarkMilliseconds).hoursSince1970
+            first[progress.partition] = days > 0 ? hour - Int64(days) * 24 : .max
+        }
+    }
+
+    /// The latest hour of the records that added to a row; nil if it is not covered.
+    ///
+    /// - Parameter rowHour: the hour of the row; nil for a row of a day.
+    func last(of partition: Int32, rowHour: Int64?) -> Int64? {
+        guard let hour = rowHour ?? latest[partition], let first = first[partition], hour >= first
+        else { return nil }
+        return hour
+    }
+}
+
 /// One transaction of a store: the changes of a batch.
 package final class StoreTransaction {
     let db: Database
@@ -62,14 +94,19 @@ package final class StoreTransaction {
     /// How the file stores the aggregates, by their names.
     private let layouts: [String: TableLayout]
     private var found: FoundRecords
+    private var blockSelection: StatementRow?
+    private var blockInsertion: StatementRow?
+    private let path: String
     /// Statements that write a row of memory, by the names of tables.
     private var memoryRows: [String: StatementRow] = [:]
 
     init(
-        _ db: Database, batch: RecordBatch, found: FoundRecords, rowNumbers: RowNumbers,
-        memory: any FoldMemory, ids: StoredIDs?, layouts: [String: TableLayout]
+        _ db: Database, path: String, batch: RecordBatch, found: FoundRecords,
+        rowNumbers: RowNumbers, memory: any FoldMemory, ids: StoredIDs?,
+        layouts: [String: TableLayout]
     ) {
         self.db = db
+        self.path = path
         self.batch = batch
         self.found = found
         self.rowNumbers = rowNumbers
@@ -78,9 +115,90 @@ package final class StoreTransaction {
         self.layouts = layouts
     }
 
-    /// Adds a batch's sums to the rows of an aggregate.
-    func add(_ deltas: Deltas, symbols: SymbolTable) throws {
-        try rows(of: deltas)?.add(deltas, symbols, rowNumbers)
+    /// Adds a batch's sums to the rows of an aggregate, and its records to the index of explanations.
+    func add(_ deltas: Deltas, symbols: SymbolTable, _ hours: ExplainedHours) throws {
+        guard let rows = try rows(of: deltas)?.add(deltas, symbols, rowNumbers),
+            hours.isExplained
+        else { return }
+        let bits = layouts[deltas.table.name]?.bits
+        var groups = ContributionGroups()
+        var index = 0
+        while index < rows.count {
+            let slot = rows[index].number >> RowNumbers.keyBits
+            let (partition, hour) = deltas.partitionHour(ofRow: rows[index].row)
+            groups.removeAll()
+            while index < rows.count, rows[index].number >> RowNumbers.keyBits == slot {
+                let key = rows[index].number & (1 << RowNumbers.keyBits - 1)
+                groups.add(key, ofRow: rows[index].row, in: deltas, bits: bits)
+                index += 1
+            }
+            guard !groups.isEmpty,
+                let last = hours.last(
+                    of: partition, rowHour: deltas.table.hasDays ? nil : hour.hoursSince1970)
+            else { continue }
+            try write(
+                groups, of: deltas.table.name, slot: slot, partition: partition, lastHour: last)
+        }
+    }
+
+    private func write(
+        _ groups: ContributionGroups, of aggregate: String, slot: Int64, partition: Int32,
+        lastHour: Int64
+    ) throws {
+        let selection =
+            try blockSelection
+            ?? StatementRow(
+                db.cachedStatement(
+                    sql: """
+                        SELECT block, last_hour,
+                          CASE WHEN length(lists) < \(ContributionBlock.sharedBytes) THEN lists END
+                        FROM contributions WHERE slot = ? AND aggregate = ?
+                        ORDER BY block DESC LIMIT 1
+                        """))
+        blockSelection = selection
+        let insertion =
+            try blockInsertion
+            ?? StatementRow(
+                db.cachedStatement(
+                    sql: "INSERT OR REPLACE INTO contributions VALUES (?, ?, ?, ?, ?, ?, ?)"))
+        blockInsertion = insertion
+        var (block, last, merged) = (Int64(0), lastHour, groups)
+        selection.begin()
+        selection.bind(slot)
+        selection.bind(aggregate)
+        if try selection.next() {
+            block = selection.integer(0)
+            if selection.isNull(2) {
+                block += 1
+            } else if let present = ContributionGroups(selection.bytes(2)) {
+                merged = present.merging(groups)
+                last = max(last, selection.integer(1))
+            } else {
+                throw StoreError.damaged(
+                    path: path, detail: "contributions of \(aggregate) in slot \(slot)")
+            }
+            selection.begin()
+        }
+        insertion.begin()
+        insertion.bind(slot)
+        insertion.bind(aggregate)
+        insertion.bind(block)
+        insertion.bind(Int64(partition))
+        insertion.bind(last)
+        insertion.bind(Int64(merged.offsets.count))
+        insertion.bind(copyOf: merged.encoded())
+        try insertion.step()
+    }
+
+    /// Deletes what is older from the index of explanations.
+    func forgetContributions(before hours: ExplainedHours) throws {
+        for (partition, first) in hours.first
+        where first > rowNumbers.explainedFrom[partition] ?? .min {
+            try db.cachedStatement(
+                sql: "DELETE FROM contributions WHERE partition = ? AND last_hour < ?"
+            ).execute(arguments: [partition, first])
+            rowNumbers.explainedFrom[partition] = first
+        }
     }
 
     /// Throws `StoreError.overflow` unless these could be added to the stored sums before all others. Changes

@@ -34,16 +34,24 @@ struct TableLayout {
     let unknowable: UInt64
     /// Indices of the measures in the file; nil for all of them.
     let stored: [Int]?
+    /// For each measure of the table its bit in the file's contributions, in the order of the file's columns, to which a
+    /// later version only appends; 0 for one that the file lacks. Nil if these are the bits of the table.
+    let bits: [UInt64]?
 
     init(of table: AggregateTable, _ db: Database) throws {
         let found = try Row.fetchAll(
-            db, sql: "SELECT name, \"notnull\" FROM pragma_table_info(?)",
+            db, sql: "SELECT name, \"notnull\" FROM pragma_table_info(?) ORDER BY cid",
             arguments: ["\(table.sqlName)_sums"])
         var isRequired: [String: Bool] = [:]
-        for row in found {
+        var bitsByName: [String: UInt64] = [:]
+        for (index, row) in found.enumerated() {
             let (name, required): (String, Bool) = (row[0], row[1])
             isRequired[name] = required
+            // The first column is the number of the row.
+            if (1...63).contains(index) { bitsByName[name] = 1 << UInt64(index - 1) }
         }
+        let bits = table.measures.map { bitsByName[$0] ?? 0 }
+        self.bits = bits == bits.indices.map { 1 << UInt64($0) } ? nil : bits
         measures = table.measures.map { isRequired[$0] == nil ? "NULL" : $0 }
         unknowable = table.measures.enumerated().reduce(0) { bits, measure in
             isRequired[measure.element] == true ? bits : bits | 1 << UInt64(measure.offset)

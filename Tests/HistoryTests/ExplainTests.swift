@@ -35,7 +35,7 @@ struct ExplainTests {
                 let dump = try stores.dump(query)
                 var listed: [Int: Int128] = [:]
                 let cell = try DumpFigure(query)
-                let explanation = try workspace.explainer(stores).explain(cell) { record in
+                let explanation = try workspace.explainer(stores).explainTwice(cell) { record in
                     guard record.role == .counted else { return }
                     for measure in cell.measures.indices {
                         listed[measure, default: 0] += record.amounts[measure]
@@ -62,7 +62,7 @@ struct ExplainTests {
             }
         }
         try workspace.fold(records)
-        let explanation = try workspace.explainer(workspace.stores()).explain(
+        let explanation = try workspace.explainer(workspace.stores()).explainTwice(
             DumpFigure(ReportRequest(name: dump))
         ) { _ in }
         #expect(explanation.addsUp && explanation.counted > 0, "\(explanation.summary)")
@@ -309,5 +309,40 @@ struct FunnelExplainTests {
             let revenue = try explainer.explain(cell, measures: { _ in money }) { _ in }
             #expect(revenue.addsUp)
         }
+    }
+}
+
+extension Explainer {
+    /// Explains a figure by folding its records again, and by the index of the stores, which must agree.
+    func explainTwice(
+        _ figure: any Figure, measures: (any Figure) throws -> [String]? = { _ in nil },
+        _ body: (ExplainedRecord) throws -> Void
+    ) throws -> Explanation {
+        func line(_ record: ExplainedRecord) -> String {
+            let folded = record.folded.record
+            return "\(record.topic)/\(folded.partition)/\(folded.offset) \(record.role)"
+        }
+        var (folded, listed): (Set<String>, Set<String>) = ([], [])
+        let explanation = try explain(figure, measures: measures) { record in
+            folded.insert(line(record))
+            try body(record)
+        }
+        var explainer = self
+        explainer.foldedOffsets = -1
+        let indexed = try explainer.explain(figure, measures: measures, limit: .max) {
+            listed.insert(line($0))
+        }
+        #expect(!indexed.isVerified)
+        #expect(listed == folded)
+        #expect(indexed.counted == explanation.counted)
+        #expect(indexed.leftOut == explanation.leftOut)
+        #expect(indexed.unexamined == 0)
+        #expect(indexed.measures == explanation.measures)
+        let some = try explainer.explain(figure, measures: measures, limit: 1) { _ in }
+        #expect(some.counted == explanation.counted)
+        #expect(some.measures == explanation.measures)
+        #expect(some.leftOut <= explanation.leftOut)
+        #expect(some.leftOut + some.unexamined >= explanation.leftOut)
+        return explanation
     }
 }

@@ -162,12 +162,14 @@ struct DayReadingTests {
         body(table, &symbols)
         try store.commit { db in
             let transaction = StoreTransaction(
-                db, batch: RecordBatch(), found: FoundRecords(), rowNumbers: RowNumbers(),
+                db, path: store.path, batch: RecordBatch(), found: FoundRecords(),
+                rowNumbers: RowNumbers(),
                 memory: store, ids: nil,
                 layouts: [
                     LossReasonsKey.table.name: try TableLayout(of: LossReasonsKey.table, db)
                 ])
-            try transaction.add(table, symbols: symbols)
+            let hours = ExplainedHours(of: FoldEffects(topic: "bids"), days: 0)
+            try transaction.add(table, symbols: symbols, hours)
             try db.execute(sql: "UPDATE partitions SET next_offset = next_offset + 1")
         }
     }

@@ -1,6 +1,7 @@
 import EventLog
 import Foundation
 import Logging
+import Streams
 
 /// A record that was read, its bytes copied.
 package struct ReadRecord: Equatable {
@@ -136,4 +137,11 @@ extension OutgoingRecord {
 extension Logger {
     /// Writes nothing.
     package static var quiet: Logger { Logger(label: "test") { _ in SwiftLogNoOpLogHandler() } }
+}
+
+extension DeltaTable {
+    /// The index of a row, for a record at an offset.
+    package func row(_ key: Key, partition: Int32, hour: Hour, offset: Int64 = 0) -> Int {
+        row(key, at: FoldPosition(partition: partition, offset: offset), hour: hour)
+    }
 }

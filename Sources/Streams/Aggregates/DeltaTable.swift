@@ -7,8 +7,10 @@ package class Deltas {
     fileprivate let measureCount: Int
     /// The measures of all rows, row after row.
     fileprivate final var sums: [Int64] = []
-    fileprivate final var isTouched: [Bool] = []
+    /// The index of each row's last contribution; negative for a row that the batch does not touch.
+    fileprivate final var lastContributions: [Int32] = []
     fileprivate final var touched: [Int] = []
+    private final var contributions: [RowContribution] = []
 
     /// Within one generation, a row's index refers to the same key.
     package fileprivate(set) final var generation = RowGeneration()
@@ -17,18 +19,24 @@ package class Deltas {
     package fileprivate(set) final var hasOverflowed = false
 
     fileprivate init(_ table: AggregateTable) {
+        precondition(
+            table.measures.count <= RowContribution.mostMeasures, "measures are bits of a word")
         self.table = table
         measureCount = table.measures.count
     }
 
     package final var count: Int { touched.count }
 
+    /// The number of pairs of a record and a row to which it added.
+    package final var contributionCount: Int { contributions.count }
+
     /// Forgets the batch, and the rows unless the symbols in their keys stay valid.
     package final func removeAll(keepingRows: Bool) {
         hasOverflowed = false
-        guard keepingRows, isTouched.count < 65_536 else { return forgetRows() }
+        contributions.removeAll(keepingCapacity: true)
+        guard keepingRows, lastContributions.count < 65_536 else { return forgetRows() }
         for row in touched {
-            isTouched[row] = false
+            lastContributions[row] = -1
             for index in row * measureCount..<(row + 1) * measureCount { sums[index] = 0 }
         }
         touched.removeAll(keepingCapacity: true)
@@ -36,7 +44,7 @@ package class Deltas {
 
     fileprivate func forgetRows() {
         touched.removeAll()
-        isTouched.removeAll()
+        lastContributions.removeAll()
         sums.removeAll()
         generation = RowGeneration()
     }
@@ -47,6 +55,36 @@ package class Deltas {
         let (sum, overflow) = sums[index].addingReportingOverflow(amount)
         sums[index] = sum
         if overflow { hasOverflowed = true }
+        if amount != 0 {
+            contributions[Int(lastContributions[row])].add(measure, isNegative: amount < 0)
+        }
+    }
+
+    /// Notes that a record touches a row.
+    @inline(__always)
+    fileprivate final func touch(_ row: Int, offset: Int64) {
+        let last = lastContributions[row]
+        if last < 0 {
+            touched.append(row)
+        } else if contributions[Int(last)].offset == offset {
+            return
+        }
+        lastContributions[row] = Int32(contributions.count)
+        contributions.append(RowContribution(offset: offset, previous: last))
+    }
+
+    /// Calls `body` with each record that added to a row, from the last to the first.
+    package final func forEachContribution(
+        toRow row: Int, _ body: (_ offset: Int64, _ measures: AddedMeasures) -> Void
+    ) {
+        contributions.withUnsafeBufferPointer { contributions in
+            var index = lastContributions[row]
+            while index >= 0 {
+                let contribution = contributions[Int(index)]
+                if contribution.measures != [] { body(contribution.offset, contribution.measures) }
+                index = contribution.previous
+            }
+        }
     }
 
     /// Calls `body` with each row that the batch touches: its index and measures.
@@ -80,6 +118,41 @@ package class Deltas {
     }
 }
 
+/// The measures of a row to which a record added an amount other than 0, as bits in the order of the table.
+package struct AddedMeasures: OptionSet, Hashable, Sendable {
+    /// Whether an amount was negative.
+    package static let negative = AddedMeasures(rawValue: 1 << 63)
+
+    package let rawValue: UInt64
+
+    package init(rawValue: UInt64) { self.rawValue = rawValue }
+
+    /// One measure, by its index in the table.
+    @inline(__always)
+    package init(measure: Int) { rawValue = 1 << UInt64(truncatingIfNeeded: measure) }
+}
+
+/// A record that touches a row.
+private struct RowContribution {
+    static let mostMeasures = 63
+
+    let offset: Int64
+    private(set) var measures: AddedMeasures = []
+    /// The row's contribution before this one; negative for its first.
+    let previous: Int32
+
+    init(offset: Int64, previous: Int32) {
+        self.offset = offset
+        self.previous = previous
+    }
+
+    @inline(__always)
+    mutating func add(_ measure: Int, isNegative: Bool) {
+        measures.formUnion(AddedMeasures(measure: measure))
+        if isNegative { measures.formUnion(.negative) }
+    }
+}
+
 /// `Deltas` with the keys of one aggregate.
 package final class DeltaTable<Key: RowKey>: Deltas {
     private struct Row {
@@ -103,23 +176,26 @@ package final class DeltaTable<Key: RowKey>: Deltas {
     /// The index of the record's row, for `add`; creates a missing row.
     @inline(__always)
     package func row(_ key: Key, at position: FoldPosition) -> Int {
-        row(key, partition: position.partition, hour: position.hour)
+        row(key, at: position, hour: position.hour)
     }
 
-    /// The index of a row, for `add`; creates a missing row.
+    /// The index of a row, for `add` of what the record at a position adds; creates a missing row.
     ///
     /// - Parameter hour: the time of the row; for a table of days, the first hour of the day.
     @inline(__always)
-    package func row(_ key: Key, partition: Int32, hour: Hour) -> Int {
+    package func row(_ key: Key, at position: FoldPosition, hour: Hour) -> Int {
+        let row = index(key, partition: position.partition, hour: hour)
+        touch(row, offset: position.offset)
+        return row
+    }
+
+    @inline(__always)
+    private func index(_ key: Key, partition: Int32, hour: Hour) -> Int {
         let hash = hash(key)
         var slot = slots.home(Self.hash(hash, partition, hour))
         while slots[slot] >= 0 {
             let row = slots[slot]
             if rows[row].hour == hour, rows[row].partition == partition, rows[row].key == key {
-                if !isTouched[row] {
-                    isTouched[row] = true
-                    touched.append(row)
-                }
                 return row
             }
             slot = slots.next(slot)
@@ -156,8 +232,7 @@ package final class DeltaTable<Key: RowKey>: Deltas {
     private func insert(_ row: Row, hash: UInt64, slot: Int) -> Int {
         let index = rows.count
         rows.append(row)
-        isTouched.append(true)
-        touched.append(index)
+        lastContributions.append(-1)
         for _ in 0..<measureCount { sums.append(0) }
         slots.insert(index, at: slot) { row in
             Self.hash(self.hash(rows[row].key), rows[row].partition, rows[row].hour)

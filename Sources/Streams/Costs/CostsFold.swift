@@ -63,7 +63,7 @@ extension CostsFold {
         reportedCosts.write(
             ReportedCost(words: event.words, offset: position.offset), event.cell,
             position.partition)
-        let row = costs.row(event.key, partition: position.partition, hour: event.day)
+        let row = costs.row(event.key, at: position, hour: event.day)
         let before = last?.words ?? CostsWords()
         costs.add(event.words.costMicros - before.costMicros, to: .costMicros, row: row)
         costs.add(event.words.impressions - before.impressions, to: .reportedImpressions, row: row)

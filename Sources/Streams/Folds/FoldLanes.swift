@@ -27,6 +27,15 @@ package struct FoldLanes<Fold: StreamFold> {
         folds.contains { !$0.effects.refused.isEmpty || !$0.outbox.isEmpty }
     }
 
+    /// The number of pairs of a record and a row to which it added.
+    package var contributionCount: Int {
+        folds.reduce(0) { count, fold in
+            fold.deltas.reduce(count + fold.effects.outcomes.contributionCount) {
+                $0 + $1.contributionCount
+            }
+        }
+    }
+
     /// True if a sum of the batch alone exceeds 64 bits.
     package var hasOverflowed: Bool { folds.contains { $0.hasOverflowed } }
 

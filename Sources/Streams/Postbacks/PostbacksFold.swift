@@ -288,7 +288,7 @@ extension PostbacksFold {
                 window: key.sequenceIndex, campaign: key.campaign,
                 currency: decoding.map { state.effects.symbols.intern($0.currency) } ?? .empty,
                 hasSourceIdentifier: event.hasSourceIdentifier),
-            partition: position.partition,
+            at: position,
             hour: install.map { Hour(containing: $0).startOfDay } ?? .unknown)
         installCohorts.count(.postbacks, row: row)
         if event.sequenceIndex == 0, event.conversionType == .download {

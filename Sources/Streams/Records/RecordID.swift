@@ -86,10 +86,19 @@ package struct FoldPosition {
 
     @inline(__always)
     init(_ record: RecordView, index: Int) {
+        self.init(
+            index: index, partition: record.partition, offset: record.offset,
+            timestampMilliseconds: record.timestampMilliseconds)
+    }
+
+    @inline(__always)
+    package init(
+        index: Int = 0, partition: Int32, offset: Int64, timestampMilliseconds: Int64 = 0
+    ) {
         self.index = index
-        partition = record.partition
-        offset = record.offset
-        timestampMilliseconds = max(record.timestampMilliseconds, 0)
-        hour = Hour(containing: timestampMilliseconds)
+        self.partition = partition
+        self.offset = offset
+        self.timestampMilliseconds = max(timestampMilliseconds, 0)
+        hour = Hour(containing: self.timestampMilliseconds)
     }
 }

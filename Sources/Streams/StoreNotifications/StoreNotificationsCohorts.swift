@@ -153,7 +153,7 @@ extension StoreNotificationsFold {
         }
         let isConversion = try step.map { try endsTrial($0, position.partition) } ?? false
         guard adds else { return }
-        let row = cohorts.row(CohortsKey(key, age), partition: position.partition, hour: cohort)
+        let row = cohorts.row(CohortsKey(key, age), at: position, hour: cohort)
         if let counted { cohorts.count(counted, row: row) }
         if secondMeasure == .trials { cohorts.count(.trials, row: row) }
         if isConversion { cohorts.count(.trialConversions, row: row) }
@@ -176,16 +176,16 @@ extension StoreNotificationsFold {
             return nil
         }
         let cohortKey = CohortsKey(key, age)
-        let row = cohorts.row(cohortKey, partition: position.partition, hour: cohort)
+        let row = cohorts.row(cohortKey, at: position, hour: cohort)
         if isCounted { cohorts.count(.refunds, row: row) }
         cohorts.add(micros, to: .refundedMicros, row: row)
         return micros == 0 ? nil : CohortRow(cohortKey, cohort: cohort, state.effects.symbols)
     }
 
     /// Subtracts a refund's amount from its row.
-    func takeBackFromCohorts(_ micros: Int64, _ cohort: CohortRow, _ partition: Int32) {
+    func takeBackFromCohorts(_ micros: Int64, _ cohort: CohortRow, _ position: FoldPosition) {
         let row = cohortsTakenBack.row(
-            cohort.key(&state.effects.symbols), partition: partition, hour: cohort.cohort)
+            cohort.key(&state.effects.symbols), at: position, hour: cohort.cohort)
         cohortsTakenBack.add(-micros, to: .refundedMicros, row: row)
     }
 
@@ -197,8 +197,7 @@ extension StoreNotificationsFold {
 
     private func countUndated(_ key: StoreNotificationsKey, _ position: FoldPosition) {
         let key = CohortsKey(key, .none)
-        cohorts.count(
-            .undated, row: cohorts.row(key, partition: position.partition, hour: .unknown))
+        cohorts.count(.undated, row: cohorts.row(key, at: position, hour: .unknown))
     }
 
     /// Records the state of a line's free trial; returns whether the step converts an open one.

@@ -136,7 +136,7 @@ extension StoreNotificationsFold {
             refunds.write(history, transactionID, position.partition)
             guard micros != 0 else { return }
             takenBack.add(-micros, to: .refundedMicros, row: takenBack.row(key, at: position))
-            if let cohort { takeBackFromCohorts(micros, cohort, position.partition) }
+            if let cohort { takeBackFromCohorts(micros, cohort, position) }
         case .cancellations(let cancellations):
             for cancellation in cancellations {
                 try add(cancellation, to: key(event, cancellation.columns, bytes), at: position)

@@ -16,12 +16,16 @@ struct ExplainCommand: CellCommand {
             Selects rows of a dump or the funnel with --where, --since and --until. Prints the stored number, each of \
             its records with the place in the log, and the amount that the record added.
 
+            The stores keep which records added to a number for explain_days (a key of the stream's file), so the \
+            answer is quick. --verify reads all records of these hours from the log and folds them again, on all \
+            cores. Weir does so by itself for a few thousand records, and for numbers that the store does not cover.
+
             Also prints the records of the same hours that do not count, and why: duplicates (of postbacks, \
             notifications and costs with the offset of the original), conflicts, overflows, untrusted postbacks and \
             test events. Records without usable fields are counted by reason.
 
-            The last line reports whether the records add up to the number. If they do not, it gives the cause: the \
-            log, a running worker or damage. The exit code is then 1. docs/guides/explain-a-number.md has more.
+            If records were folded again, the last line reports whether they add up to the number. If they do not, it \
+            gives the cause: the log, a running worker or damage. The exit code is then 1. docs/guides/explain-a-number.md has more.
 
               weir explain decoded-events --where day=2026-11-20 --where campaign=5239 \\
                 --measure revenue_min_micros
@@ -43,10 +47,15 @@ struct ExplainCommand: CellCommand {
         help:
             "The maximum number of listed records, and of listed omitted records; the sum covers all."
     )
-    var limit = 1000
+    var limit = 100
+    @Flag(
+        help:
+            "Fold all records of these hours again, and report whether they add up to the number."
+    )
+    var verify = false
     @Option(
         parsing: .unconditional,
-        help: "List only records from this time on; the sum covers all.")
+        help: "List only records from this time on; the sum covers all. Includes --verify.")
     var from: String?
     @Flag(help: "Print the records as weir read does, and everything else on standard error.")
     var records = false
@@ -74,10 +83,12 @@ struct ExplainCommand: CellCommand {
         defer { progress.end() }
         let explanation = try explainer.explain(
             figure, measures: { try Explainer.measures(measure, of: $0) },
+            limit: verify || from != nil ? nil : limit,
             progress: { progress.add($0, behind: $1) }
         ) { record in
             if report.add(record), records { try print(record, to: output) }
         }
+        report.settle(explanation)
         progress.end()
         report.division = try division(measure)
         report.cost = try cost(measure)

@@ -1,0 +1,271 @@
+import Reports
+import Store
+import Streams
+
+/// Offsets of records in a partition.
+struct OffsetSet {
+    private static let chunkBits = 16
+    private static let wordCount = 1 << chunkBits / UInt64.bitWidth
+
+    private var chunks: [[UInt64]] = []
+    /// The positions of the chunks in `chunks`, by the higher bits of their offsets.
+    private var positions: [Int64: Int] = [:]
+    // Most offsets are in the chunk of the previous one.
+    private var last: (number: Int64, position: Int)?
+
+    var isEmpty: Bool { chunks.isEmpty }
+
+    var count: Int64 {
+        chunks.reduce(0) { $1.reduce($0) { $0 + Int64($1.nonzeroBitCount) } }
+    }
+
+    /// Adds a run of consecutive offsets; returns whether none was in the set.
+    @discardableResult
+    mutating func insert(_ first: Int64, _ count: Int) -> Bool {
+        var isNew = true
+        var (offset, rest) = (first, count)
+        while rest > 0 {
+            let position = position(of: offset >> Int64(Self.chunkBits))
+            let bit = Int(offset & (1 << Int64(Self.chunkBits) - 1))
+            let (word, shift) = (bit / UInt64.bitWidth, bit % UInt64.bitWidth)
+            let length = min(rest, UInt64.bitWidth - shift)
+            let bits = UInt64.max >> UInt64(UInt64.bitWidth - length)
+            let mask = bits << UInt64(shift)
+            if chunks[position][word] & mask != 0 { isNew = false }
+            chunks[position][word] |= mask
+            offset += Int64(length)
+            rest -= length
+        }
+        return isNew
+    }
+
+    private mutating func position(of number: Int64) -> Int {
+        if let last, last.number == number { return last.position }
+        let position = positions[number] ?? chunks.count
+        if position == chunks.count {
+            positions[number] = position
+            chunks.append(Array(repeating: 0, count: Self.wordCount))
+        }
+        last = (number, position)
+        return position
+    }
+
+    mutating func subtract(_ other: OffsetSet) {
+        for (number, position) in positions {
+            guard let theirs = other.positions[number] else { continue }
+            for word in 0..<Self.wordCount { chunks[position][word] &= ~other.chunks[theirs][word] }
+        }
+    }
+
+    func contains(_ offset: Int64) -> Bool {
+        guard let position = positions[offset >> Int64(Self.chunkBits)] else { return false }
+        let bit = UInt64(offset & (1 << Int64(Self.chunkBits) - 1))
+        return chunks[position][Int(bit / 64)] >> (bit % 64) & 1 == 1
+    }
+
+    mutating func formUnion(_ other: OffsetSet) {
+        for (number, position) in other.positions {
+            let own = self.position(of: number)
+            for word in 0..<Self.wordCount { chunks[own][word] |= other.chunks[position][word] }
+        }
+    }
+
+    func intersects(_ other: OffsetSet) -> Bool {
+        positions.contains { number, position in
+            guard let theirs = other.positions[number] else { return false }
+            return (0..<Self.wordCount).contains {
+                chunks[position][$0] & other.chunks[theirs][$0] != 0
+            }
+        }
+    }
+
+    /// The first offsets, in order.
+    func first(_ count: Int) -> [Int64] {
+        var offsets: [Int64] = []
+        for (number, position) in positions.sorted(by: { $0.key < $1.key }) {
+            for (word, bits) in chunks[position].enumerated() where bits != 0 {
+                var bits = bits
+                while bits != 0 {
+                    guard offsets.count < count else { return offsets }
+                    let bit = word * UInt64.bitWidth + bits.trailingZeroBitCount
+                    offsets.append(number << Int64(Self.chunkBits) + Int64(bit))
+                    bits &= bits - 1
+                }
+            }
+        }
+        return offsets
+    }
+}
+
+/// The records of a figure in one partition, from the index of its store.
+struct IndexedRecords {
+    /// By the figure's measure: the records that add to it.
+    private(set) var adding: [Int: OffsetSet] = [:]
+    private var subtracting: [Int: OffsetSet] = [:]
+    /// Records that would be in the figure if they were trusted or had won.
+    private(set) var concerned = OffsetSet()
+    /// Records of these hours that were not accepted, for any number.
+    private(set) var notAccepted = OffsetSet()
+    /// Whether a record adds to a measure and subtracts from it: only its amounts say whether it counts.
+    private(set) var isAmbiguous = false
+
+    mutating func add(_ measure: Int, isNegative: Bool, _ first: Int64, _ count: Int) {
+        guard isNegative else {
+            adding[measure, default: OffsetSet()].insert(first, count)
+            return
+        }
+        let isNew = subtracting[measure, default: OffsetSet()].insert(first, count)
+        if !isNew { isAmbiguous = true }
+    }
+
+    mutating func addConcerned(_ first: Int64, _ count: Int) { concerned.insert(first, count) }
+
+    /// Adds the records of hours that were not accepted.
+    mutating func addNotAccepted(in slots: [Int64], _ snapshot: StoreSnapshot) throws {
+        let outcomes = try snapshot.contributions(of: OutcomeKey.table)
+        for slot in slots {
+            try outcomes.forEach(inSlot: slot, keys: nil) { _, measures, first, count in
+                guard !measures.contains(AddedMeasures(measure: Outcome.accepted.rawValue))
+                else { return }
+                notAccepted.insert(first, count)
+            }
+        }
+    }
+
+    /// Adds the records of a dump of rejected records.
+    mutating func add(_ refused: OffsetSet) { adding[0] = refused }
+
+    /// Puts all records of a measure together.
+    mutating func settle() {
+        for (measure, records) in subtracting {
+            if adding[measure]?.intersects(records) == true { isAmbiguous = true }
+            adding[measure, default: OffsetSet()].formUnion(records)
+        }
+        subtracting = [:]
+    }
+
+    /// The records that add to some measures; to any of them for nil.
+    func counted(_ wanted: [Int]?) -> OffsetSet {
+        adding.reduce(into: OffsetSet()) { counted, measure in
+            if wanted?.contains(measure.key) ?? true { counted.formUnion(measure.value) }
+        }
+    }
+}
+
+/// The first records of a partition, to read.
+struct IndexedPage {
+    /// In order.
+    let counted: [Int64]
+    /// Records that were or may have been left out of the figure, in order.
+    let leftOut: [Int64]
+    /// The number of further records that were left out.
+    let moreLeftOut: Int64
+    /// The number of further records that were not accepted, for any number.
+    let unexamined: Int64
+
+    /// The distance of records to read together.
+    private static let gap: Int64 = 32
+
+    var offsets: [Int64] { (counted + leftOut).sorted() }
+
+    /// Ranges with all offsets.
+    var ranges: [Range<Int64>] {
+        offsets.reduce(into: []) { ranges, offset in
+            if let last = ranges.last, offset - last.upperBound < Self.gap {
+                ranges[ranges.count - 1] = last.lowerBound..<offset + 1
+            } else {
+                ranges.append(offset..<offset + 1)
+            }
+        }
+    }
+}
+
+extension IndexedRecords {
+    /// - Parameters:
+    ///   - wanted: the measures of the figure; nil for all.
+    ///   - test: the measure of test events, which other measures leave out.
+    ///   - countedLimit: the most records that count.
+    ///   - leftOutLimit: the most others.
+    func page(
+        _ wanted: [Int]?, test: Int?, counted countedLimit: Int, leftOut leftOutLimit: Int
+    ) -> IndexedPage {
+        let counted = counted(wanted)
+        var leftOut = concerned
+        leftOut.subtract(self.counted(nil))
+        if let test, var tests = adding[test] {
+            tests.subtract(counted)
+            leftOut.formUnion(tests)
+        }
+        var others = notAccepted
+        others.subtract(counted)
+        others.subtract(leftOut)
+        var all = leftOut
+        all.formUnion(others)
+        let examined = all.first(leftOutLimit)
+        let examinedOthers = Int64(examined.count { others.contains($0) })
+        return IndexedPage(
+            counted: counted.first(countedLimit), leftOut: examined,
+            moreLeftOut: leftOut.count - (Int64(examined.count) - examinedOthers),
+            unexamined: others.count - examinedOthers)
+    }
+}
+
+/// The rows of a figure in one table of a store, and what they mean for it.
+struct FigureRows {
+    private struct Row {
+        let number: RowNumber
+        /// The index of its terms; nil for a row that only concerns the figure.
+        let terms: Int?
+    }
+
+    let table: AggregateTable
+    private var rows: [Row] = []
+    private var terms: [[FigureTerm]] = []
+
+    init(_ table: AggregateTable) { self.table = table }
+
+    /// - Parameter terms: nil for a row that only concerns the figure.
+    mutating func add(_ number: RowNumber, _ terms: [FigureTerm]?) {
+        guard let terms else { return rows.append(Row(number: number, terms: nil)) }
+        let index = self.terms.lastIndex { Self.areEqual($0, terms) } ?? self.terms.count
+        if index == self.terms.count { self.terms.append(terms) }
+        rows.append(Row(number: number, terms: index))
+    }
+
+    private static func areEqual(_ terms: [FigureTerm], _ others: [FigureTerm]) -> Bool {
+        terms.count == others.count
+            && zip(terms, others).allSatisfy {
+                $0.rowMeasure == $1.rowMeasure && $0.measure == $1.measure
+                    && $0.factor == $1.factor
+            }
+    }
+
+    /// Adds the records of the rows.
+    func read(_ snapshot: StoreSnapshot, into records: inout IndexedRecords) throws {
+        let rows = rows.sorted {
+            ($0.number.slot, $0.number.key) < ($1.number.slot, $1.number.key)
+        }
+        let index = try snapshot.contributions(of: table)
+        var start = 0
+        while start < rows.count {
+            let slot = rows[start].number.slot
+            let end = rows[start...].firstIndex { $0.number.slot != slot } ?? rows.count
+            let slotRows = rows[start..<end]
+            try index.forEach(inSlot: slot, keys: slotRows.map(\.number.key)) {
+                index, measures, first, count in
+                guard let pattern = slotRows[start + index].terms else {
+                    return records.addConcerned(first, count)
+                }
+                for term in terms[pattern]
+                where term.factor != 0
+                    && measures.contains(AddedMeasures(measure: term.rowMeasure))
+                {
+                    records.add(
+                        term.measure,
+                        isNegative: measures.contains(.negative) || term.factor < 0, first, count)
+                }
+            }
+            start = end
+        }
+    }
+}
