@@ -191,7 +191,7 @@ package struct Explainer {
         guard scan.unknown.isEmpty else { return nil }
         var indexed: [StreamPartition: IndexedRecords] = [:]
         for slice in slices {
-            try scan.addConcerned(figure, slice)
+            try scan.addConcerned(figure, slice, ranges)
             for partition in slice.numbers {
                 let streamPartition = StreamPartition(stream: slice.stream, partition: partition)
                 guard let part = ranges[streamPartition] else { continue }

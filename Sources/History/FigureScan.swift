@@ -127,11 +127,15 @@ extension FigureScan {
             .add(number, terms)
     }
 
-    /// Adds the rows of postbacks that would count if they were trusted or had won.
-    mutating func addConcerned(_ figure: any Figure, _ slice: StoreSlice) throws {
+    /// Adds the rows of postbacks in some hours that would count if they were trusted or had won.
+    mutating func addConcerned(
+        _ figure: any Figure, _ slice: StoreSlice, _ ranges: [StreamPartition: RecordRanges]
+    ) throws {
         guard slice.stream == PostbacksFold.streamName else { return }
+        let hours = ranges.filter { $0.key.stream == slice.stream }
+            .reduce(into: Set<String>()) { $0.formUnion($1.value.hours.map(\.text)) }
         for table in PostbacksFold.tables {
-            let choice = RowChoice(isHourWanted: figure.choice(of: table).isHourWanted)
+            let choice = RowChoice(isHourWanted: hours.contains)
             try slice.snapshot.forEachNumberedRow(
                 of: table, partitions: slice.numbers, choice
             ) { number, partition, columns, row in

@@ -62,7 +62,7 @@ struct ExplainTests {
             }
         }
         try workspace.fold(records)
-        let explanation = try workspace.explainer(workspace.stores()).explainTwice(
+        let explanation = try workspace.explainer(workspace.stores()).explain(
             DumpFigure(ReportRequest(name: dump))
         ) { _ in }
         #expect(explanation.addsUp && explanation.counted > 0, "\(explanation.summary)")
@@ -332,8 +332,10 @@ extension Explainer {
         let indexed = try explainer.explain(figure, measures: measures, limit: .max) {
             listed.insert(line($0))
         }
-        #expect(!indexed.isVerified)
-        #expect(listed == folded)
+        let isIndexed = !indexed.isVerified
+        #expect(isIndexed)
+        let different = listed.symmetricDifference(folded).min()
+        #expect(different == nil)
         #expect(indexed.counted == explanation.counted)
         #expect(indexed.leftOut == explanation.leftOut)
         #expect(indexed.unexamined == 0)

@@ -106,6 +106,7 @@ enum Transition: String, CaseIterable {
     case statesRecreated = "collector: its file was damaged and made anew"
 
     case evidenceHolds = "evidence of a dump holds"
+    case indexAgrees = "the index lists the records of a dump"
     case published = "documents for partners"
     case delivered = "documents delivered"
 }

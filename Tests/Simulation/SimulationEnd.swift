@@ -122,11 +122,15 @@ extension Simulation {
             cluster.cover(.digestLeftOut)
         }
         try comparison.compareDeadLetters(self.topic("\(stream).dlq"))
+        let dump = feed.dumps[Int(report.seed % UInt64(feed.dumps.count))]
+        let pipelines = PipelineDirectory("\(root)/pipelines")
+        weir_sim_enter(0)
+        if try comparison.checkIndex(of: dump, openReader: openReader, pipelines: pipelines) {
+            cluster.cover(.indexAgrees)
+        }
         if isDrawn(1, in: 8, by: 0xE1) {
-            weir_sim_enter(0)
             try comparison.checkEvidence(
-                of: feed.dumps[Int(report.seed % UInt64(feed.dumps.count))], in: root,
-                openReader: openReader, pipelines: PipelineDirectory("\(root)/pipelines"))
+                of: dump, in: root, openReader: openReader, pipelines: pipelines)
             cluster.cover(.evidenceHolds)
         }
         guard stream == emittingStream else { return }

@@ -17,13 +17,8 @@ extension Comparison {
         let explainer = Explainer(
             stores: stores, openReader: openReader, address: "the simulated log",
             rules: .pipelines(pipelines))
-        var number = try DumpFigure(ReportRequest(name: dump))
-        if number.measures.contains(where: MoneyByCurrency.isMoney) {
-            // Amounts of several currencies are never added.
-            number = try DumpFigure(
-                ReportRequest(name: dump, conditions: [.init(column: "currency", value: "EUR")]))
-        }
-        let explanation = try explainer.writeEvidence(of: number, to: path) { record in
+        let figure = try Self.figure(of: dump)
+        let explanation = try explainer.writeEvidence(of: figure, to: path) { record in
             record.folded.record.value.flatMap { StoreNotificationsModel.masked($0) }
         }
         guard explanation.addsUp else {
