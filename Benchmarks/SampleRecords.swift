@@ -41,6 +41,14 @@ struct SampleChoices {
         self.recordsAnHour = recordsAnHour
     }
 
+    /// The choices of one record, which follow from its number.
+    init(from number: UInt64) {
+        self.init()
+        self.number = number
+        state ^= number &* 0x9E37_79B9_7F4A_7C15
+        state = (state ^ state >> 29) &* 0xBF58_476D_1CE4_E5B9
+    }
+
     /// Advances to the next record; returns its id.
     mutating func nextID() -> String {
         number += 1

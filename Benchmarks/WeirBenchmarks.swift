@@ -8,7 +8,7 @@ struct WeirBenchmarks: ParsableCommand {
         subcommands: [
             AuctionsBenchmark.self, ImpressionsBenchmark.self, OverlayClicksBenchmark.self,
             PostbacksBenchmark.self, StoreNotificationsBenchmark.self, CostsBenchmark.self,
-            KafkaBenchmark.self, UpgradeBenchmark.self,
+            KafkaBenchmark.self, UpgradeBenchmark.self, GrowthBenchmark.self,
             MockBrokersCommand.self, SoakCommand.self, SoakBrokersCommand.self,
             CollectorBenchmark.self, HTTPLoadCommand.self, PagesBenchmark.self,
         ])

@@ -195,19 +195,16 @@ package struct Explainer {
             for partition in slice.numbers {
                 let streamPartition = StreamPartition(stream: slice.stream, partition: partition)
                 guard let part = ranges[streamPartition] else { continue }
+                guard
+                    let slots = try slice.snapshot.explainedSlots(
+                        of: part.hourRanges, partition: partition)
+                else { return nil }
                 var records = IndexedRecords()
-                if let refused = scan.refusals[streamPartition] {
-                    records.add(refused)
-                } else {
-                    guard
-                        let slots = try slice.snapshot.explainedSlots(
-                            of: part.hourRanges, partition: partition)
-                    else { return nil }
-                    try records.addNotAccepted(in: slots, slice.snapshot)
-                    for (_, rows) in scan.rows[streamPartition] ?? [:] {
-                        try rows.read(slice.snapshot, into: &records)
-                    }
+                try records.addNotAccepted(in: slots, slice.snapshot)
+                for (_, rows) in scan.rows[streamPartition] ?? [:] {
+                    try rows.read(slice.snapshot, into: &records)
                 }
+                if let refused = scan.refusals[streamPartition] { records.add(refused) }
                 records.settle()
                 guard !records.isAmbiguous else { return nil }
                 indexed[streamPartition] = records

@@ -62,7 +62,8 @@ struct UpgradeTests {
         #expect(try workspace.stores().digest() == EarlierInstallation.digest)
         let plan = try workspace.upgrade.plan()
         #expect(plan.count == allStreams.count)
-        #expect(plan.allSatisfy { $0.way == .inPlace && $0.reason == "adds unknown_before" })
+        let reason = "adds unknown_before, contributions"
+        #expect(plan.allSatisfy { $0.way == .inPlace && $0.reason == reason })
         let result = try workspace.upgrade.run(stop: StopSignal())
         #expect(result.promoted.isEmpty && result.waiting.isEmpty)
         #expect(try workspace.upgrade.plan().allSatisfy { $0.way == .current })
