@@ -84,7 +84,7 @@ struct GrowthBenchmark: ParsableCommand {
         try time("funnel by day") {
             var request = ReportRequest(name: Funnel.name)
             request.grouping = .columns(["day"])
-            _ = try stores.funnel(request, ReportConfiguration(directory: place.pipelines))
+            _ = try stores.funnel(request, ReportConfiguration(place.pipelines, isNamed: true))
         }
         try time("digest") { _ = try stores.digest() }
         try explain("a campaign", campaign, stores, place)

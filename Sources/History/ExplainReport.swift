@@ -108,6 +108,8 @@ package struct ExplainReport {
         notices += additions(explanation)
         return notices + [division?.text].compactMap(\.self) + (division?.notes ?? [])
             + [cost].compactMap(\.self) + explanation.summary
+            + (explanation.isVerified
+                ? [] : ["--verify folds all records of these hours again and adds them up"])
     }
 
     /// The sums over the records since the requested time, a line for each measure; empty without such a time.

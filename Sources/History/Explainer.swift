@@ -17,6 +17,8 @@ package struct Explainer {
     package var isWanted: @Sendable () -> Bool = { true }
     /// The most offsets that are folded again in any case, because that is quick and proves the number.
     package var foldedOffsets: Int64 = 20_000
+    /// The records that were not accepted for which it is examined whether they belong to a figure.
+    private static let mostExamined = 1000
 
     /// - Parameters:
     ///   - openReader: opens a reader of the log that the stores were folded from.
@@ -36,8 +38,8 @@ package struct Explainer {
     ///
     /// - Parameters:
     ///   - measures: selects measures, given the figure after the stores are scanned; nil for all that are not 0.
-    ///   - limit: the most records that count, and the most that were left out, for which to call `body`, if the index of
-    ///     the stores has the records; nil to fold all of them again.
+    ///   - limit: the most records that count for which to call `body`, if the index of the stores has the records; nil
+    ///     to fold all of them again.
     ///   - progress: called periodically with the numbers of offsets read since the last call and remaining.
     /// - Throws: `InspectionError` without a store, `ExplanationError`, `LogError`, `RecordedConfigurationFault`;
     ///   errors of `body`.
@@ -229,7 +231,7 @@ package struct Explainer {
                 guard let records = indexed[streamPartition] else { continue }
                 let page = records.page(
                     run.wanted, test: run.testIndex, counted: limit - listed,
-                    leftOut: limit - examined)
+                    leftOut: max(limit, Self.mostExamined) - examined)
                 listed += page.counted.count
                 examined += page.leftOut.count
                 leftOut += page.moreLeftOut

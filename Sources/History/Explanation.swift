@@ -88,7 +88,7 @@ package struct Explanation: Sendable {
             }
             guard isVerified else {
                 return
-                    "\(records) to \(measure.label), the store has \(stored): counted by the index of the store; --verify folds them again"
+                    "by the index of the store, \(records) to \(measure.label), which is \(stored)"
             }
             guard stored != measure.found else {
                 return
