@@ -7,74 +7,78 @@ struct OffsetSet {
     private static let chunkBits = 16
     private static let wordCount = 1 << chunkBits / UInt64.bitWidth
 
-    private var chunks: [[UInt64]] = []
-    /// The positions of the chunks in `chunks`, by the higher bits of their offsets.
-    private var positions: [Int64: Int] = [:]
+    /// The bits of all chunks, one after the other.
+    private var words: [UInt64] = []
+    /// The first words of chunks, by the higher bits of their offsets.
+    private var starts: [Int64: Int] = [:]
     // Most offsets are in the chunk of the previous one.
-    private var last: (number: Int64, position: Int)?
+    private var last: (number: Int64, start: Int) = (-1, 0)
 
-    var isEmpty: Bool { chunks.isEmpty }
+    var isEmpty: Bool { words.isEmpty }
 
-    var count: Int64 {
-        chunks.reduce(0) { $1.reduce($0) { $0 + Int64($1.nonzeroBitCount) } }
-    }
+    var count: Int64 { words.reduce(0) { $0 + Int64($1.nonzeroBitCount) } }
 
-    /// Adds a run of consecutive offsets; returns whether none was in the set.
+    /// Adds runs of consecutive offsets; returns whether none was in the set.
     @discardableResult
-    mutating func insert(_ first: Int64, _ count: Int) -> Bool {
+    mutating func insert(_ runs: some Sequence<OffsetRun>) -> Bool {
         var isNew = true
-        var (offset, rest) = (first, count)
-        while rest > 0 {
-            let position = position(of: offset >> Int64(Self.chunkBits))
-            let bit = Int(offset & (1 << Int64(Self.chunkBits) - 1))
-            let (word, shift) = (bit / UInt64.bitWidth, bit % UInt64.bitWidth)
-            let length = min(rest, UInt64.bitWidth - shift)
-            let bits = UInt64.max >> UInt64(UInt64.bitWidth - length)
-            let mask = bits << UInt64(shift)
-            if chunks[position][word] & mask != 0 { isNew = false }
-            chunks[position][word] |= mask
-            offset += Int64(length)
-            rest -= length
+        for run in runs {
+            var (offset, rest) = (run.first, run.count)
+            while rest > 0 {
+                let bit = Int(offset & (1 << Int64(Self.chunkBits) - 1))
+                let word = start(of: offset >> Int64(Self.chunkBits)) + bit / UInt64.bitWidth
+                let shift = bit % UInt64.bitWidth
+                let length = min(rest, UInt64.bitWidth - shift)
+                let mask = (UInt64.max >> UInt64(UInt64.bitWidth - length)) << UInt64(shift)
+                if words[word] & mask != 0 { isNew = false }
+                words[word] |= mask
+                offset += Int64(length)
+                rest -= length
+            }
         }
         return isNew
     }
 
-    private mutating func position(of number: Int64) -> Int {
-        if let last, last.number == number { return last.position }
-        let position = positions[number] ?? chunks.count
-        if position == chunks.count {
-            positions[number] = position
-            chunks.append(Array(repeating: 0, count: Self.wordCount))
+    @inline(__always)
+    private mutating func start(of number: Int64) -> Int {
+        last.number == number ? last.start : find(number)
+    }
+
+    private mutating func find(_ number: Int64) -> Int {
+        let start = starts[number] ?? words.count
+        if start == words.count {
+            starts[number] = start
+            words.append(contentsOf: repeatElement(0, count: Self.wordCount))
         }
-        last = (number, position)
-        return position
+        last = (number, start)
+        return start
+    }
+
+    mutating func formUnion(_ other: OffsetSet) {
+        for (number, theirs) in other.starts {
+            let own = start(of: number)
+            for word in 0..<Self.wordCount { words[own + word] |= other.words[theirs + word] }
+        }
     }
 
     mutating func subtract(_ other: OffsetSet) {
-        for (number, position) in positions {
-            guard let theirs = other.positions[number] else { continue }
-            for word in 0..<Self.wordCount { chunks[position][word] &= ~other.chunks[theirs][word] }
+        for (number, own) in starts {
+            guard let theirs = other.starts[number] else { continue }
+            for word in 0..<Self.wordCount { words[own + word] &= ~other.words[theirs + word] }
         }
     }
 
     func contains(_ offset: Int64) -> Bool {
-        guard let position = positions[offset >> Int64(Self.chunkBits)] else { return false }
-        let bit = UInt64(offset & (1 << Int64(Self.chunkBits) - 1))
-        return chunks[position][Int(bit / 64)] >> (bit % 64) & 1 == 1
-    }
-
-    mutating func formUnion(_ other: OffsetSet) {
-        for (number, position) in other.positions {
-            let own = self.position(of: number)
-            for word in 0..<Self.wordCount { chunks[own][word] |= other.chunks[position][word] }
-        }
+        guard let start = starts[offset >> Int64(Self.chunkBits)] else { return false }
+        let bit = Int(offset & (1 << Int64(Self.chunkBits) - 1))
+        return words[start + bit / UInt64.bitWidth] >> UInt64(bit % UInt64.bitWidth) & 1 == 1
     }
 
     func intersects(_ other: OffsetSet) -> Bool {
-        positions.contains { number, position in
-            guard let theirs = other.positions[number] else { return false }
+        starts.contains { number, own in
+            guard let theirs = other.starts[number] else { return false }
             return (0..<Self.wordCount).contains {
-                chunks[position][$0] & other.chunks[theirs][$0] != 0
+                words[own + $0] & other.words[theirs + $0] != 0
             }
         }
     }
@@ -82,9 +86,9 @@ struct OffsetSet {
     /// The first offsets, in order.
     func first(_ count: Int) -> [Int64] {
         var offsets: [Int64] = []
-        for (number, position) in positions.sorted(by: { $0.key < $1.key }) {
-            for (word, bits) in chunks[position].enumerated() where bits != 0 {
-                var bits = bits
+        for (number, start) in starts.sorted(by: { $0.key < $1.key }) {
+            for word in 0..<Self.wordCount where words[start + word] != 0 {
+                var bits = words[start + word]
                 while bits != 0 {
                     guard offsets.count < count else { return offsets }
                     let bit = word * UInt64.bitWidth + bits.trailingZeroBitCount
@@ -109,25 +113,25 @@ struct IndexedRecords {
     /// Whether a record adds to a measure and subtracts from it: only its amounts say whether it counts.
     private(set) var isAmbiguous = false
 
-    mutating func add(_ measure: Int, isNegative: Bool, _ first: Int64, _ count: Int) {
+    mutating func add(_ measure: Int, isNegative: Bool, _ runs: ArraySlice<OffsetRun>) {
         guard isNegative else {
-            adding[measure, default: OffsetSet()].insert(first, count)
+            adding[measure, default: OffsetSet()].insert(runs)
             return
         }
-        let isNew = subtracting[measure, default: OffsetSet()].insert(first, count)
+        let isNew = subtracting[measure, default: OffsetSet()].insert(runs)
         if !isNew { isAmbiguous = true }
     }
 
-    mutating func addConcerned(_ first: Int64, _ count: Int) { concerned.insert(first, count) }
+    mutating func addConcerned(_ runs: ArraySlice<OffsetRun>) { concerned.insert(runs) }
 
     /// Adds the records of hours that were not accepted.
     mutating func addNotAccepted(in slots: [Int64], _ snapshot: StoreSnapshot) throws {
         let outcomes = try snapshot.contributions(of: OutcomeKey.table)
         for slot in slots {
-            try outcomes.forEach(inSlot: slot, keys: nil) { _, measures, first, count in
+            try outcomes.forEach(inSlot: slot, keys: nil) { _, measures, runs in
                 guard !measures.contains(AddedMeasures(measure: Outcome.accepted.rawValue))
                 else { return }
-                notAccepted.insert(first, count)
+                notAccepted.insert(runs)
             }
         }
     }
@@ -252,9 +256,9 @@ struct FigureRows {
             let end = rows[start...].firstIndex { $0.number.slot != slot } ?? rows.count
             let slotRows = rows[start..<end]
             try index.forEach(inSlot: slot, keys: slotRows.map(\.number.key)) {
-                index, measures, first, count in
+                index, measures, runs in
                 guard let pattern = slotRows[start + index].terms else {
-                    return records.addConcerned(first, count)
+                    return records.addConcerned(runs)
                 }
                 for term in terms[pattern]
                 where term.factor != 0
@@ -262,7 +266,7 @@ struct FigureRows {
                 {
                     records.add(
                         term.measure,
-                        isNegative: measures.contains(.negative) || term.factor < 0, first, count)
+                        isNegative: measures.contains(.negative) || term.factor < 0, runs)
                 }
             }
             start = end

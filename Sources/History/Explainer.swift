@@ -203,7 +203,7 @@ package struct Explainer {
                 else { return nil }
                 var records = IndexedRecords()
                 try records.addNotAccepted(in: slots, slice.snapshot)
-                for (_, rows) in scan.rows[streamPartition] ?? [:] {
+                for rows in (scan.rows[streamPartition] ?? [:]).values.joined() {
                     try rows.read(slice.snapshot, into: &records)
                 }
                 if let refused = scan.refusals[streamPartition] { records.add(refused) }

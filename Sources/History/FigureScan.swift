@@ -46,7 +46,7 @@ struct FigureScan {
     private(set) var unknown: Set<Int> = []
     private var hours: [StreamPartition: Set<Hour>] = [:]
     /// The rows, by the names of their tables, for the index of explanations.
-    private(set) var rows: [StreamPartition: [String: FigureRows]] = [:]
+    private(set) var rows: [StreamPartition: [String: [FigureRows]]] = [:]
     /// The rejected records that count, in a dump of such records.
     private(set) var refusals: [StreamPartition: OffsetSet] = [:]
     /// The first hour with records that may count on the days of its rows; nil without such rows.
@@ -73,7 +73,8 @@ struct FigureScan {
                     let partition = StreamPartition(stream: stream, partition: refusal.partition)
                     hours[partition, default: []].insert(
                         Hour(containing: refusal.timestampMilliseconds))
-                    refusals[partition, default: OffsetSet()].insert(refusal.offset, 1)
+                    refusals[partition, default: OffsetSet()].insert(
+                        CollectionOfOne(OffsetRun(first: refusal.offset, count: 1)))
                     return true
                 }
             }
@@ -85,6 +86,10 @@ struct FigureScan {
     ) throws {
         let timeIndex = table.columns.firstIndex { $0.kind.isTime }
         let currencyIndex = table.columns.firstIndex { $0.name == "currency" }
+        let isMoney = table.measures.map(MoneyByCurrency.isMoney)
+        var found: [Int32: FigureRows] = [:]
+        // Rows of a slot are adjacent.
+        var lastSlot: Int64?
         try slice.snapshot.forEachNumberedRow(
             of: table, partitions: slice.numbers, figure.choice(of: table)
         ) {
@@ -93,18 +98,18 @@ struct FigureScan {
             else { return }
             figure.observe(table, columns: columns)
             sums.add(row.amounts, terms)
-            for term in terms where row[term.rowMeasure] == nil { unknown.insert(term.measure) }
+            if row.unknown != 0 {
+                for term in terms where row[term.rowMeasure] == nil { unknown.insert(term.measure) }
+            }
             if let currencyIndex, case .text(let currency) = columns[currencyIndex] {
-                for term in terms
-                where row[term.rowMeasure] != 0
-                    && MoneyByCurrency.isMoney(table.measures[term.rowMeasure])
-                {
+                for term in terms where isMoney[term.rowMeasure] && row[term.rowMeasure] != 0 {
                     currencies[term.measure, default: []].insert(currency)
                 }
             }
             let streamPartition = StreamPartition(stream: slice.stream, partition: partition)
-            add(number, terms, of: table, streamPartition)
-            if let timeIndex, case .text(let text) = columns[timeIndex] {
+            found[partition, default: FigureRows(table)].add(number, terms)
+            if number.slot != lastSlot, let timeIndex, case .text(let text) = columns[timeIndex] {
+                lastSlot = number.slot
                 let hour = Hour(text: text)
                 if let day = table.day {
                     let first = day.isAtMostTomorrow ? hour.map(\.dayBefore) : nil
@@ -115,18 +120,20 @@ struct FigureScan {
             }
             try body(streamPartition, table, columns, row)
         }
+        add(found, of: table, slice.stream)
+    }
+
+    private mutating func add(
+        _ found: [Int32: FigureRows], of table: AggregateTable, _ stream: String
+    ) {
+        for (partition, found) in found {
+            let streamPartition = StreamPartition(stream: stream, partition: partition)
+            rows[streamPartition, default: [:]][table.name, default: []].append(found)
+        }
     }
 }
 
 extension FigureScan {
-    fileprivate mutating func add(
-        _ number: RowNumber, _ terms: [FigureTerm]?, of table: AggregateTable,
-        _ streamPartition: StreamPartition
-    ) {
-        rows[streamPartition, default: [:]][table.name, default: FigureRows(table)]
-            .add(number, terms)
-    }
-
     /// Adds the rows of postbacks in some hours that would count if they were trusted or had won.
     mutating func addConcerned(
         _ figure: any Figure, _ slice: StoreSlice, _ ranges: [StreamPartition: RecordRanges]
@@ -136,15 +143,16 @@ extension FigureScan {
             .reduce(into: Set<String>()) { $0.formUnion($1.value.hours.map(\.text)) }
         for table in PostbacksFold.tables {
             let choice = RowChoice(isHourWanted: hours.contains)
+            var found: [Int32: FigureRows] = [:]
             try slice.snapshot.forEachNumberedRow(
                 of: table, partitions: slice.numbers, choice
             ) { number, partition, columns, row in
                 guard !row.isZero, figure.terms(of: table, columns: columns) == nil,
                     figure.concerns(table, columns: columns)
                 else { return }
-                let streamPartition = StreamPartition(stream: slice.stream, partition: partition)
-                add(number, nil, of: table, streamPartition)
+                found[partition, default: FigureRows(table)].add(number, nil)
             }
+            add(found, of: table, slice.stream)
         }
     }
 }

@@ -109,6 +109,8 @@ package final class DumpFigure: Figure {
     private let namesCampaigns: Bool
     /// The days of hours.
     let hours: HourTexts
+    /// The terms of every row of the last table; nil for one that is not read.
+    private var lastTerms: (table: String, terms: [FigureTerm]?)?
 
     /// Selects rows of a dump. Throws for an invalid request.
     package convenience init(
@@ -248,11 +250,18 @@ package final class DumpFigure: Figure {
     }
 
     package func terms(of table: AggregateTable, columns: [StoredValue]) -> [FigureTerm]? {
-        guard sources.contains(where: { $0.tables.contains { $0.name == table.name } }),
-            values(of: table, columns) != nil
-        else { return nil }
-        let first = firstMeasure(of: table)
-        return table.measures.indices.map { FigureTerm(rowMeasure: $0, measure: first + $0) }
+        if lastTerms?.table != table.name {
+            let isRead = sources.contains { $0.tables.contains { $0.name == table.name } }
+            let first = firstMeasure(of: table)
+            lastTerms = (
+                table.name,
+                isRead
+                    ? table.measures.indices.map { FigureTerm(rowMeasure: $0, measure: first + $0) }
+                    : nil
+            )
+        }
+        guard let terms = lastTerms?.terms, values(of: table, columns) != nil else { return nil }
+        return terms
     }
 
     /// Whether a row of postbacks would be selected if it were trusted and winning. Only such postbacks have decoded

@@ -333,6 +333,17 @@ extension StoreSnapshot {
     }
 }
 
+/// Consecutive offsets of a partition.
+package struct OffsetRun: Sendable {
+    package let first: Int64
+    package let count: Int
+
+    package init(first: Int64, count: Int) {
+        self.first = first
+        self.count = count
+    }
+}
+
 /// Reads which records added to rows of an aggregate.
 package final class ContributionReading {
     private let name: String
@@ -352,15 +363,16 @@ package final class ContributionReading {
                     """))
     }
 
-    /// Calls `body` with each run of consecutive offsets of records that added to rows of a slot: the index of the row's
-    /// key, and the measures to which each of the records added.
+    /// Calls `body` with the records that added to rows of a slot: the index of the row's key, the measures to which each
+    /// of the records added, and the runs of their offsets, in order.
     ///
     /// - Parameter keys: the keys of the rows, in order; nil for all rows of the slot, with index 0.
     /// - Throws: `StoreError.damaged`.
     package func forEach(
         inSlot slot: Int64, keys: [Int64]?,
-        _ body: (_ index: Int, _ measures: AddedMeasures, _ first: Int64, _ count: Int) -> Void
+        _ body: (_ index: Int, _ measures: AddedMeasures, _ runs: ArraySlice<OffsetRun>) -> Void
     ) throws {
+        var runs: [OffsetRun] = []
         blocks.begin()
         blocks.bind(slot)
         blocks.bind(name)
@@ -371,8 +383,11 @@ package final class ContributionReading {
                     while index < keys.count, keys[index] < group.key { index += 1 }
                     guard index < keys.count, keys[index] == group.key else { return true }
                 }
-                let measures = measures(group.measures)
-                return group.forEachRun { body(index, measures, $0, $1) }
+                runs.removeAll(keepingCapacity: true)
+                guard group.forEachRun({ runs.append(OffsetRun(first: $0, count: $1)) })
+                else { return false }
+                body(index, measures(group.measures), runs[...])
+                return true
             }
             guard isWhole else {
                 throw StoreError.damaged(

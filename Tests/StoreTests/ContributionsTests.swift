@@ -199,8 +199,8 @@ struct ContributionsTests {
                 guard case .text(let hour) = columns[0], case .integer(let reason)? = columns.last
                 else { continue }
                 try reading.forEach(inSlot: number.slot, keys: [number.key]) {
-                    _, measures, first, count in
-                    for offset in first..<first + Int64(count) {
+                    _, measures, runs in
+                    for offset in runs.flatMap({ $0.first..<$0.first + Int64($0.count) }) {
                         let (isNew, _) = found.insert(
                             Added(
                                 partition: partition, hour: hour, reason: reason, offset: offset,
