@@ -88,36 +88,54 @@ package struct TrustedKeys: Sendable {
 }
 
 extension TrustedKeys {
+    /// A P-256 signature, with its inverse if it has one.
+    private typealias Signature = (p256: P256.Signing.ECDSASignature, inverse: P256Inverse?)
+
+    /// Judges requests together, because they share the most expensive division of their verification.
     func judge(
+        _ requests: ArraySlice<AttestationRequest>,
+        bytes: UnsafeRawBufferPointer
+    ) -> [AttestationResult] {
+        let signatures = requests.map { $0.p256Signature(bytes) }
+        let inverses = P256Inverse.all(of: signatures)
+        return requests.enumerated().map { index, request in
+            judge(request, signatures[index].map { ($0, inverses[index]) }, bytes: bytes)
+        }
+    }
+
+    private func judge(
         _ request: AttestationRequest,
+        _ signature: Signature?,
         bytes: UnsafeRawBufferPointer
     ) -> AttestationResult {
         switch request {
         case .unverifiable: AttestationResult(verdict: .unverifiable)
         case .invalid: AttestationResult(verdict: .invalid)
-        case .skAdNetwork(let proof): judge(proof, bytes: bytes)
-        case .adAttributionKit(let proof): AttestationResult(verdict: judge(proof, bytes: bytes))
+        case .skAdNetwork(let proof): judge(proof, signature, bytes: bytes)
+        case .adAttributionKit(let proof):
+            AttestationResult(verdict: judge(proof, signature, bytes: bytes))
         }
     }
 
     private func judge(
         _ proof: AttestationRequest.SKAdNetworkProof,
+        _ signature: Signature?,
         bytes: UnsafeRawBufferPointer
     ) -> AttestationResult {
-        let der = UnsafeRawBufferPointer(rebasing: bytes[proof.signature])
         switch proof.curve {
         case .p192:
+            let der = UnsafeRawBufferPointer(rebasing: bytes[proof.signature])
             return firstForm(of: proof, bytes: bytes) { digest in
                 p192.verdict { key in
                     digest.withUnsafeBytes { key.isValidSignature(der, for: $0) }
                 }
             }
         case .p256:
-            guard let signature = P256.Signing.ECDSASignature(boundedDER: der) else {
-                return AttestationResult(verdict: .invalid)
-            }
+            guard let signature else { return AttestationResult(verdict: .invalid) }
             return firstForm(of: proof, bytes: bytes) { digest in
-                p256.verdict { $0.isValidSignature(signature, for: digest) }
+                p256.verdict {
+                    $0.isValidSignature(signature.p256, for: digest, inverse: signature.inverse)
+                }
             }
         }
     }
@@ -139,22 +157,40 @@ extension TrustedKeys {
 
     private func judge(
         _ proof: AttestationRequest.AdAttributionKitProof,
+        _ signature: Signature?,
         bytes: UnsafeRawBufferPointer
     ) -> Verdict {
         let kid = bytes[proof.kid]
         guard adAttributionKit.contains(where: { $0.kid.elementsEqual(kid) }) else {
             return .unverifiable
         }
-        let raw = UnsafeRawBufferPointer(rebasing: bytes[proof.signature])
-        guard proof.isES256,
-            let signature = try? P256.Signing.ECDSASignature(rawRepresentation: raw)
-        else { return .invalid }
+        guard proof.isES256, let signature else { return .invalid }
         let input = UnsafeRawBufferPointer(rebasing: bytes[proof.signingInput])
         let digest = SHA256.hash(data: input)
         let signer = adAttributionKit.first {
-            $0.kid.elementsEqual(kid) && $0.key.isValidSignature(signature, for: digest)
+            $0.kid.elementsEqual(kid)
+                && $0.key.isValidSignature(
+                    signature.p256, for: digest, inverse: signature.inverse)
         }
         return signer?.verdict ?? .invalid
+    }
+}
+
+extension AttestationRequest {
+    /// The request's P-256 signature; nil if it has none, or bytes that are not one.
+    fileprivate func p256Signature(
+        _ bytes: UnsafeRawBufferPointer
+    ) -> P256.Signing.ECDSASignature? {
+        switch self {
+        case .unverifiable, .invalid: nil
+        case .skAdNetwork(let proof):
+            proof.curve == .p256
+                ? P256.Signing.ECDSASignature(
+                    boundedDER: UnsafeRawBufferPointer(rebasing: bytes[proof.signature])) : nil
+        case .adAttributionKit(let proof):
+            try? P256.Signing.ECDSASignature(
+                rawRepresentation: UnsafeRawBufferPointer(rebasing: bytes[proof.signature]))
+        }
     }
 }
 

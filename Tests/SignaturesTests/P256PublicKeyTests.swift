@@ -90,6 +90,77 @@ struct P256PublicKeyTests {
         }
     }
 
+    @Test("Signatures whose inverses were computed together are judged as single ones")
+    func inversesOfManySignatures() throws {
+        let signer = P256.Signing.PrivateKey()
+        let key = P256PublicKey(signer.publicKey)
+        #expect(key.precomputeMultiples())
+        let digests = (0..<40).map { SHA256.hash(data: Data("\($0)".utf8)) }
+        let edges = [Number(0), Number.order, Number.order.minus(Number(1))]
+        let signatures = try digests.enumerated().map { index, digest in
+            switch index % 5 {
+            case 0: P256.Signing.ECDSASignature?.none
+            case 1:
+                try P256.Signing.ECDSASignature(
+                    rawRepresentation: Number(1).bytes + edges[index % 3].bytes)
+            default: try signer.signature(for: digest)
+            }
+        }
+        let inverses = P256Inverse.all(of: signatures)
+        #expect(inverses.count == signatures.count)
+        for (index, signature) in signatures.enumerated() {
+            guard let signature else {
+                #expect(inverses[index] == nil)
+                continue
+            }
+            for digest in digests {
+                let isValid = key.isValidSignature(
+                    signature, for: digest, inverse: inverses[index])
+                #expect(isValid == signer.publicKey.isValidSignature(signature, for: digest))
+                #expect(isValid == (index % 5 > 1 && digest == digests[index]))
+            }
+        }
+        #expect(P256Inverse.all(of: []).isEmpty)
+    }
+
+    @Test("The x of a signature may be above the order")
+    func abscissaAboveOrder() throws {
+        let curve = EC_GROUP_new_by_curve_name(NID_X9_62_prime256v1)
+        let point = EC_POINT_new(curve)
+        defer {
+            EC_POINT_free(point)
+            EC_GROUP_free(curve)
+            ERR_clear_error()
+        }
+        // The first point from there on; half of all numbers are the x of one.
+        let r = try #require(
+            (1...200).map { Number($0) }.first { r in
+                r.plus(.order).withNumber {
+                    EC_POINT_set_compressed_coordinates(curve, point, $0, 0, nil) == 1
+                }
+            })
+        let (s, e) = (Number(7), Number(5))
+        // The key for which this is the point of the signature: (s * point - e * generator) / r.
+        let key = EC_POINT_new(curve)
+        defer { EC_POINT_free(key) }
+        let isComputed = Number.order.minus(e.times(r.inverse())).withNumber { generators in
+            s.times(r.inverse()).withNumber { points in
+                EC_POINT_mul(curve, key, generators, point, points, nil) == 1
+            }
+        }
+        #expect(isComputed)
+        var x963 = [UInt8](repeating: 0, count: 65)
+        #expect(
+            EC_POINT_point2oct(curve, key, POINT_CONVERSION_UNCOMPRESSED, &x963, 65, nil) == 65)
+        let plain = try P256.Signing.PublicKey(x963Representation: x963)
+        let multiplied = P256PublicKey(plain)
+        #expect(multiplied.precomputeMultiples())
+        let digest = FixedDigest(bytes: e.bytes)
+        let signature = try P256.Signing.ECDSASignature(rawRepresentation: r.bytes + s.bytes)
+        #expect(plain.isValidSignature(signature, for: digest))
+        try expectSameVerdict(r.bytes + s.bytes, digest, plain, multiplied)
+    }
+
     @Test("A key that is used often computes its multiples by itself, on several threads too")
     func manyUses() throws {
         let signer = P256.Signing.PrivateKey()
@@ -113,6 +184,8 @@ struct P256PublicKeyTests {
         let signature = try P256.Signing.ECDSASignature(rawRepresentation: signature)
         let verdict = plain.isValidSignature(signature, for: digest)
         #expect(key.isValidSignature(signature, for: digest) == verdict)
+        let inverse = P256Inverse.all(of: [signature])[0]
+        #expect(key.isValidSignature(signature, for: digest, inverse: inverse) == verdict)
     }
 }
 
@@ -172,6 +245,12 @@ private struct Number {
         combined(with: self) { inverse, a, _, order, context in
             BN_mod_inverse(inverse, a, order, context) == nil ? 0 : 1
         }
+    }
+
+    func withNumber<Result>(_ body: (OpaquePointer?) -> Result) -> Result {
+        let number = BN_bin2bn(bytes, 32, nil)
+        defer { BN_free(number) }
+        return body(number)
     }
 
     private func combined(
