@@ -16,7 +16,7 @@ package final class AggregateStore {
     let emits: Bool
     let queue: DatabaseQueue
     /// The ids that the stream remembers permanently; nil for a stream with a window.
-    private var ids: StoredIDs?
+    private(set) var ids: StoredIDs?
     private let lock: StoreLock
     /// How the file stores the aggregates, by their names.
     private let layouts: [String: TableLayout]
@@ -52,7 +52,8 @@ package final class AggregateStore {
         var found = stat()
         if lstat(path, &found) != 0, errno == ENOENT {
             try StoreError.naming("create", path) {
-                try StoreSchema.mark.makeFile(schema, at: path, pageSize: Self.pageSize, fill)
+                try StoreSchema.mark(of: fold)
+                    .makeFile(schema, at: path, pageSize: Self.pageSize, fill)
             }
         } else {
             try StoreReader.requireStoreContent(path)
@@ -63,7 +64,7 @@ package final class AggregateStore {
             return try queue.inDatabase { db in
                 // A link to a missing file, or the remains of an earlier version that was killed.
                 if try StoreSchema.checkVersion(db, path: path) == 0 {
-                    try StoreSchema.mark.make(schema, in: db, fill)
+                    try StoreSchema.mark(of: fold).make(schema, in: db, fill)
                 }
                 let found = try String.fetchOne(db, sql: "SELECT stream FROM store") ?? ""
                 guard found == fold.streamName else {
@@ -164,6 +165,7 @@ package final class AggregateStore {
                 try CheckedPages.requireInPlace(db)
                 try db.beginTransaction(.immediate)
                 do {
+                    try self.ids?.begin(db)
                     try body(db)
                 } catch {
                     try? db.rollback()
@@ -172,6 +174,7 @@ package final class AggregateStore {
             }
         } catch {
             rowNumbers.removeAll()
+            ids?.rollBack()
             throw StoreError(error, operation: "write", path: path)
         }
         commitUnderWay = CommitUnderWay(on: queue)
@@ -188,6 +191,7 @@ package final class AggregateStore {
             return try commit.wait()
         } catch {
             rowNumbers.removeAll()
+            ids?.rollBack()
             throw StoreError(error, operation: "write", path: path)
         }
     }
@@ -233,7 +237,6 @@ package final class AggregateStore {
         gathered = FoundRecords()
         var next = positions
         var stored = StoredBatch()
-        var newIDs = 0
         do throws(StoreError) {
             guard !lanes.hasOverflowed else { throw .overflow }
             try beginCommit { db in
@@ -242,7 +245,7 @@ package final class AggregateStore {
                     memory: self,
                     ids: self.ids, layouts: self.layouts)
                 try self.write(lanes, to: transaction, positions: &next)
-                newIDs = transaction.newIDs
+                try self.ids?.write(db)
             }
             for fold in lanes.folds { stored.add(fold.effects) }
         } catch .overflow {
@@ -252,15 +255,27 @@ package final class AggregateStore {
             }
             stored.hasOverflowed = true
             next = positions
-            newIDs = try refold(lanes, prepared, positions: &next, stored: &stored)
+            try refold(lanes, prepared, positions: &next, stored: &stored)
         }
         positions = next
         lanes.clear()
-        if newIDs > 0 {
-            try awaitCommit()
-            try ids?.countStored(newIDs)
-        }
+        if let ids, ids.needsRoom { try ids.makeRoom() }
         return stored
+    }
+
+    /// Remembers rows permanently without folding a record, in one durable transaction. For benchmarks: records of
+    /// many ids take long to make.
+    package func remember(
+        _ rows: [[MemoryValue]], in table: MemoryTable, partition: Int32
+    ) throws(StoreError) {
+        try commit { db in
+            let transaction = StoreTransaction(
+                db, batch: RecordBatch(), found: FoundRecords(), rowNumbers: self.rowNumbers,
+                memory: self, ids: self.ids, layouts: self.layouts)
+            for row in rows { try transaction.write(row, to: table, partition: partition) }
+            try self.ids?.write(db)
+        }
+        if let ids, ids.needsRoom { try ids.makeRoom() }
     }
 
     private func write<Fold: StreamFold>(
@@ -308,13 +323,12 @@ package final class AggregateStore {
         }
     }
 
-    /// Folds a batch again, record by record. Returns the number of new ids.
+    /// Folds a batch again, record by record.
     private func refold<Fold: StreamFold>(
         _ lanes: FoldLanes<Fold>, _ prepared: Fold.Prepared, positions: inout [Int32: Int64],
         stored: inout StoredBatch
-    ) throws(StoreError) -> Int {
+    ) throws(StoreError) {
         let batch = prepared.batch
-        var newIDs = 0
         try takeBack(lanes)
         try commit { db in
             let transaction = StoreTransaction(
@@ -330,9 +344,8 @@ package final class AggregateStore {
                 stored.add(fold.effects)
                 fold.clear()
             }
-            newIDs = transaction.newIDs
+            try self.ids?.write(db)
         }
-        return newIDs
     }
 
     /// Writes one record's effects, or nothing if a sum overflows.
@@ -341,7 +354,7 @@ package final class AggregateStore {
     ) throws -> Bool {
         guard !fold.hasOverflowed else { return false }
         var next = positions
-        let newIDs = transaction.newIDs
+        let mark = ids?.mark
         var isWritten = true
         try transaction.db.inSavepoint {
             do {
@@ -350,7 +363,7 @@ package final class AggregateStore {
             } catch StoreError.overflow {
                 isWritten = false
                 self.rowNumbers.removeAll()
-                transaction.newIDs = newIDs
+                if let mark { self.ids?.takeBack(to: mark) }
                 return .rollback
             }
         }
@@ -376,17 +389,21 @@ extension AggregateStore: FoldMemory {
     package func row(
         of table: MemoryTable, partition: Int32, key: MemoryValue
     ) throws -> [MemoryValue]? {
-        if table.hasIDs, case .id(let id) = key,
-            ids?.mayContain(id, partition: partition) == false
-        {
-            return nil
-        }
+        let ids = table.hasIDs ? ids : nil
+        if case .id(let id) = key, ids?.mayContain(id, partition: partition) == false { return nil }
         return try StoreError.naming("read", path) {
             try queue.unsafeReentrantRead { db in
-                try Row.fetchOne(
-                    db.cachedStatement(sql: table.rowSQL),
-                    arguments: [partition, key.databaseValue]
-                ).map { row in
+                var sql = table.rowSQL
+                var arguments: StatementArguments = [partition, key.databaseValue]
+                if case .id(let id) = key, let ids, ids.isIndexed {
+                    guard let offset = try ids.offset(of: id, partition: partition, db) else {
+                        return nil
+                    }
+                    sql = table.indexedRowSQL
+                    arguments += [offset]
+                }
+                return try Row.fetchOne(db.cachedStatement(sql: sql), arguments: arguments).map {
+                    row in
                     table.columns.dropFirst().enumerated().map { index, column in
                         MemoryValue(row[index], column.kind)
                     }

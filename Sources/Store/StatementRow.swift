@@ -136,6 +136,15 @@ final class StatementRow {
         return Array(UnsafeRawBufferPointer(start: bytes, count: count))
     }
 
+    /// Lends a blob of the present row, from 0.
+    func withBlob<Result>(
+        _ column: Int, _ body: (UnsafeRawBufferPointer) throws -> Result
+    ) rethrows -> Result {
+        let bytes = sqlite3_column_blob(handle, Int32(column))
+        let count = Int(sqlite3_column_bytes(handle, Int32(column)))
+        return try body(UnsafeRawBufferPointer(start: bytes, count: count))
+    }
+
     func isNull(_ column: Int) -> Bool {
         sqlite3_column_type(handle, Int32(column)) == SQLITE_NULL
     }

@@ -5,10 +5,22 @@ import Streams
 /// sqlite3 shell shows them.
 enum StoreSchema {
     /// "Weir".
-    static let mark = StoreMark(
-        applicationID: 0x5765_6972, version: 8, foreign: "the database of another program")
+    static let mark = mark(version: versionWithIndex)
     /// Rows of older versions count by other rules.
     private static let oldestVersion = 8
+    /// Earlier programs do not know the index of permanently remembered ids, and would not find any.
+    private static let versionWithIndex = 9
+
+    private static func mark(version: Int) -> StoreMark {
+        StoreMark(
+            applicationID: 0x5765_6972, version: version,
+            foreign: "the database of another program")
+    }
+
+    /// The mark of a new store of a fold, which as many earlier programs as possible can read.
+    static func mark(of fold: (some StreamFold).Type) -> StoreMark {
+        fold.memoryTables.contains(where: \.hasIDs) ? mark : mark(version: oldestVersion)
+    }
 
     /// The reasons of refused records that are not rejections, in SQL.
     static let otherReasons = RefusedRecord.otherReasons.map { "'\($0)'" }.joined(separator: ", ")
@@ -283,10 +295,24 @@ extension MemoryTable {
               -- \(note)
               partition INTEGER NOT NULL,
             \(lines.joined(separator: "\n"))
-              PRIMARY KEY (partition, \(columns[0].name))
+              PRIMARY KEY (\(primaryKey.joined(separator: ", ")))
             ) STRICT, WITHOUT ROWID;
 
+            \(hasIDs ? IDIndex.schema(of: self) : "")
             """
+    }
+
+    /// Rows of ids are in the order of their records, so that new ones are appended. `IDIndex` finds them.
+    private var primaryKey: [String] {
+        ["partition"] + (hasIDs ? [columns[offsetIndex].name] : []) + [columns[0].name]
+    }
+
+    /// The column with the offset of the record that a row is about, in tables of ids.
+    var offsetIndex: Int { columns.firstIndex { $0.name == "offset" } ?? 0 }
+
+    /// Deletes the row of an id: its partition, offset and id.
+    var deleteSQL: String {
+        "DELETE FROM \(name) WHERE partition = ? AND offset = ? AND \(columns[0].name) = ?"
     }
 
     var insertSQL: String {
@@ -302,6 +328,9 @@ extension MemoryTable {
         return "SELECT \(names.joined(separator: ", ")) FROM \(name) "
             + "WHERE partition = ? AND \(columns[0].name) = ?"
     }
+
+    /// The same for a row of an id, whose offset is known.
+    var indexedRowSQL: String { rowSQL + " AND offset = ?" }
 }
 
 extension MemoryTable.ColumnKind {

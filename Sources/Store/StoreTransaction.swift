@@ -85,8 +85,6 @@ struct ExplainedHours {
 /// One transaction of a store: the changes of a batch.
 package final class StoreTransaction {
     let db: Database
-    /// Number of ids written that were not in the store before, in streams that remember them permanently.
-    var newIDs = 0
     private let batch: RecordBatch
     private let rowNumbers: RowNumbers
     private let memory: any FoldMemory
@@ -311,9 +309,23 @@ package final class StoreTransaction {
 
 extension StoreTransaction: FoldMemoryWriter {
     package func write(_ row: [MemoryValue], to table: MemoryTable, partition: Int32) throws {
-        if table.hasIDs, let key = row.first, case .id(let id) = key {
-            if try memory.row(of: table, partition: partition, key: key) == nil { newIDs += 1 }
-            ids?.insert(id, partition: partition)
+        if table.hasIDs, let key = row.first, case .id(let id) = key, let ids {
+            let isNew: Bool
+            let offset = row[table.offsetIndex].integer ?? 0
+            if ids.isIndexed {
+                let earlier =
+                    ids.mayContain(id, partition: partition)
+                    ? try ids.offset(of: id, partition: partition, db) : nil
+                if let earlier, earlier != offset {
+                    try StatementRow(db.cachedStatement(sql: table.deleteSQL)).run([
+                        .integer(Int64(partition)), .integer(earlier), key,
+                    ])
+                }
+                isNew = earlier == nil
+            } else {
+                isNew = try memory.row(of: table, partition: partition, key: key) == nil
+            }
+            ids.add(id, partition: partition, offset: offset, isNew: isNew)
         }
         let statement =
             try memoryRows[table.name] ?? StatementRow(db.cachedStatement(sql: table.insertSQL))

@@ -105,29 +105,47 @@ private protocol WrittenRows: AnyObject {
 
 /// The rows of a memory table: those of the batch take precedence over those of the store.
 final class LastingRows<Row: LastingRow>: WrittenRows {
+    private struct Partition {
+        var rows: [Row.Key: Row] = [:]
+        /// The keys, in the order in which they were first written.
+        var keys: [Row.Key] = []
+    }
+
     private let memory: any FoldMemory
-    private(set) var written: [Int32: [Row.Key: Row]] = [:]
+    private var partitions: [Int32: Partition] = [:]
 
     init(_ memory: any FoldMemory) { self.memory = memory }
 
     func row(_ key: Row.Key, _ partition: Int32) throws -> Row? {
-        if let row = written[partition]?[key] { return row }
+        if let row = written(key, partition) { return row }
         return try memory.row(of: Row.table, partition: partition, key: key.memoryValue)
             .map { Row($0) }
     }
 
+    /// The row of the batch with this key.
+    func written(_ key: Row.Key, _ partition: Int32) -> Row? { partitions[partition]?.rows[key] }
+
     func write(_ row: Row, _ key: Row.Key, _ partition: Int32) {
-        written[partition, default: [:]][key] = row
+        if partitions[partition, default: Partition()].rows.updateValue(row, forKey: key) == nil {
+            partitions[partition]?.keys.append(key)
+        }
     }
 
     func write(to writer: any FoldMemoryWriter) throws {
-        for (partition, rows) in written {
-            // Sorted by key, so that neighbours on disk are written together.
-            for (key, row) in rows.sorted(by: { $0.key < $1.key }) {
+        for (partition, written) in partitions.sorted(by: { $0.key < $1.key }) {
+            // Neighbours on disk are written together: ids in the order of their records, others in that of their keys.
+            let keys = Row.table.hasIDs ? written.keys : written.keys.sorted()
+            for key in keys {
+                guard let row = written.rows[key] else { continue }
                 try writer.write([key.memoryValue] + row.row, to: Row.table, partition: partition)
             }
         }
     }
 
-    func removeAll() { written.removeAll(keepingCapacity: true) }
+    func removeAll() {
+        for partition in Array(partitions.keys) {
+            partitions[partition]?.rows.removeAll(keepingCapacity: true)
+            partitions[partition]?.keys.removeAll(keepingCapacity: true)
+        }
+    }
 }

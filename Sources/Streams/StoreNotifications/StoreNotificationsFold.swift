@@ -221,7 +221,7 @@ extension StoreNotificationsFold {
         if asked == nil { askedTransactions.append(transactionID) }
         let index = asked ?? askedTransactions.count - 1
         guard state.recalled == nil else {
-            return refunds.written[partition]?[transactionID] ?? answers.histories[index]
+            return refunds.written(transactionID, partition) ?? answers.histories[index]
                 ?? RefundHistory()
         }
         let history = try refunds.row(transactionID, partition) ?? RefundHistory()
