@@ -15,6 +15,11 @@ struct Stopwatch {
         return try body()
     }
 
+    mutating func add(_ other: Stopwatch) {
+        cpuSeconds += other.cpuSeconds
+        wallSeconds += other.wallSeconds
+    }
+
     /// Runs a program to its end and measures it, with the CPU time of its process.
     mutating func measure(_ program: String, _ arguments: [String]) throws {
         let process = Process()
