@@ -241,9 +241,9 @@ package final class AggregateStore {
             guard !lanes.hasOverflowed else { throw .overflow }
             try beginCommit { db in
                 let transaction = StoreTransaction(
-                    db, path: self.path, batch: batch, found: found, rowNumbers: self.rowNumbers,
-                    memory: self,
-                    ids: self.ids, layouts: self.layouts)
+                    db, path: self.path, batch: batch, found: found,
+                    rowNumbers: self.rowNumbers, memory: self, ids: self.ids,
+                    layouts: self.layouts)
                 try self.write(lanes, to: transaction, positions: &next)
                 try self.ids?.write(db)
             }
@@ -270,8 +270,8 @@ package final class AggregateStore {
     ) throws(StoreError) {
         try commit { db in
             let transaction = StoreTransaction(
-                db, batch: RecordBatch(), found: FoundRecords(), rowNumbers: self.rowNumbers,
-                memory: self, ids: self.ids, layouts: self.layouts)
+                db, path: self.path, batch: RecordBatch(), found: FoundRecords(),
+                rowNumbers: self.rowNumbers, memory: self, ids: self.ids, layouts: self.layouts)
             for row in rows { try transaction.write(row, to: table, partition: partition) }
             try self.ids?.write(db)
         }
