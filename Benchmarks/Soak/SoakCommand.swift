@@ -18,7 +18,7 @@ struct SoakCommand: ParsableCommand {
             nobody else may be in the group weir-bids.
             """)
 
-    @Option(help: "How long to disturb, in minutes, up to 50.") var minutes = 10.0
+    @Option(help: "How long to disturb, in minutes, up to 600.") var minutes = 10.0
     @Option(help: "What the disturbances follow from.") var seed: UInt64 = 1
     @Option(help: "HOST:PORT[,HOST:PORT] of a real cluster.") var brokers: String?
     @Option(help: "A shell command that kills a broker of the real cluster.")
@@ -34,8 +34,8 @@ struct SoakCommand: ParsableCommand {
     var recoveryBound = 60.0
 
     func validate() throws {
-        // Duplicates are recognised within the dedupe window of an hour.
-        guard minutes > 0, minutes <= 50 else { throw ValidationError("--minutes is 0 to 50") }
+        // Duplicates are recognised within the dedupe window of the workspace.
+        guard minutes > 0, minutes <= 600 else { throw ValidationError("--minutes is 0 to 600") }
         guard rate >= 20, partitions > 0 else {
             throw ValidationError("--rate is 20 or more, --partitions 1 or more")
         }

@@ -35,8 +35,14 @@ final class SoakWorkspace {
         }
         try FileManager.default.createDirectory(
             atPath: pipelines, withIntermediateDirectories: true)
-        try "topic: \(topic)\nbatch_records: 2000\ncommit_interval_ms: 100\n".write(
-            toFile: pipelines + "/bids.yaml", atomically: true, encoding: .utf8)
+        // A record repeats one of the last thousand, so the window may be short. Memory is then bounded in a long run.
+        try """
+        topic: \(topic)
+        batch_records: 2000
+        commit_interval_ms: 100
+        dedupe_window_seconds: 900
+
+        """.write(toFile: pipelines + "/bids.yaml", atomically: true, encoding: .utf8)
         let milliseconds = Int(Self.sessionSeconds * 1000)
         try """
         memory_mib: 16
