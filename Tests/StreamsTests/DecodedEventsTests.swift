@@ -185,7 +185,7 @@ struct DecodedEventsTests {
         fold.rejectOverflow(1, of: prepared)
         #expect(fold.effects.refused.map(\.reason) == ["overflow"])
         #expect(fold.effects.refused.map(\.index) == [1])
-        #expect(fold.accepted.written.isEmpty)
+        #expect(fold.accepted.isEmpty)
         #expect(fold.outbox.isEmpty)
         #expect(fold.deltas[0].count == 0)
     }

@@ -122,6 +122,9 @@ final class LastingRows<Row: LastingRow>: WrittenRows {
             .map { Row($0) }
     }
 
+    /// Whether the batch has no row.
+    var isEmpty: Bool { partitions.values.allSatisfy(\.keys.isEmpty) }
+
     /// The row of the batch with this key.
     func written(_ key: Row.Key, _ partition: Int32) -> Row? { partitions[partition]?.rows[key] }
 
