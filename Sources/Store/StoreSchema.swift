@@ -285,7 +285,13 @@ extension AggregateTable.ColumnKind {
 
 extension MemoryTable {
     fileprivate var schema: String {
-        let lines = columns.map { column in
+        let key = primaryKey
+        // First the primary key: otherwise SQLite 3.40 takes another column for it when it checks the file quickly, and
+        // reports a missing value.
+        let ordered =
+            key.compactMap { name in columns.first { $0.name == name } }
+            + columns.filter { !key.contains($0.name) }
+        let lines = ordered.map { column in
             let comment = column.note.isEmpty ? "" : " -- \(column.note)"
             return "  \(column.name) \(column.kind.sqlType)"
                 + (column.isOptional ? "," : " NOT NULL,") + comment
@@ -295,7 +301,7 @@ extension MemoryTable {
               -- \(note)
               partition INTEGER NOT NULL,
             \(lines.joined(separator: "\n"))
-              PRIMARY KEY (\(primaryKey.joined(separator: ", ")))
+              PRIMARY KEY (\(key.joined(separator: ", ")))
             ) STRICT, WITHOUT ROWID;
 
             \(hasIDs ? IDIndex.schema(of: self) : "")
@@ -316,8 +322,10 @@ extension MemoryTable {
     }
 
     var insertSQL: String {
-        let placeholders = Array(repeating: "?", count: columns.count + 1).joined(separator: ", ")
-        return "INSERT OR REPLACE INTO \(name) VALUES (\(placeholders))"
+        let names = ["partition"] + columns.map(\.name)
+        let placeholders = Array(repeating: "?", count: names.count).joined(separator: ", ")
+        return
+            "INSERT OR REPLACE INTO \(name) (\(names.joined(separator: ", "))) VALUES (\(placeholders))"
     }
 
     /// The columns after the key. Texts are read as bytes, because GRDB would end them at a NUL.
