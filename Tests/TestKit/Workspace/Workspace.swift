@@ -239,10 +239,10 @@ package final class Workspace {
         try open(stream, data).read { db in
             let tables = try String.fetchAll(
                 db, sql: "SELECT name FROM sqlite_schema WHERE type <> 'index' ORDER BY name")
-            // An aggregate's keys and sums are compared together, as its view shows them. The index of ids follows
-            // from the commits too.
+            // An aggregate's keys and sums are compared together, as its view shows them. The index of ids and the
+            // blocks of contributions follow from the commits too.
             let parts =
-                ["dedupe"] + (ofOneLog ? [] : ["store"])
+                ["dedupe", "contributions"] + (ofOneLog ? [] : ["store"])
                 + tables.flatMap { ["\($0)_keys", "\($0)_sums", "\($0)_recent", "\($0)_runs"] }
             return try tables.filter { !parts.contains($0) && !$0.hasPrefix("sqlite_") }.flatMap {
                 table in
