@@ -12,6 +12,8 @@ struct FoldBenchmarkOptions: ParsableArguments {
     @Option(help: "Records a commit.") var batch = 10_000
     @Option(help: "Partitions that the records are spread over.") var partitions: Int32 = 4
     @Option(help: "Threads that fold.") var lanes = 1
+    @Option(help: "Days for which the store keeps which records added to a row; 0 for none.")
+    var explainDays = 90
     @Option(
         help:
             "Days of event time that the records are spread over; by default 500,000 lie in an hour."
@@ -19,7 +21,8 @@ struct FoldBenchmarkOptions: ParsableArguments {
     var days: Int?
 
     func validate() throws {
-        guard count > 0, batch > 0, partitions > 0, lanes > 0, days ?? 1 > 0 else {
+        guard count > 0, batch > 0, partitions > 0, lanes > 0, days ?? 1 > 0, explainDays >= 0
+        else {
             throw ValidationError("numbers have to be above 0")
         }
     }
@@ -69,6 +72,7 @@ struct FoldBenchmark<Fold: StreamFold, Samples: SampleRecords> {
         let store = try AggregateStore(
             path: path, fold: Fold.self, topic: Fold.streamName, logIdentity: "benchmark",
             partitionCount: options.partitions)
+        store.explainDays = options.explainDays
         guard let other = JSONParser() else { return }
         let folds = FoldLanes(
             try (0..<options.lanes).map { _ in try makeFold(try parser(), store) })
