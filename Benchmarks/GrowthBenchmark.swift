@@ -32,6 +32,7 @@ struct GrowthBenchmark: ParsableCommand {
     }
 
     func run() throws {
+        LoggingSystem.bootstrap { _ in SwiftLogNoOpLogHandler() }
         let directory = NSTemporaryDirectory() + "weir-benchmark-\(getpid())"
         let pipelines = "\(directory)/pipelines"
         try FileManager.default.createDirectory(
@@ -103,7 +104,7 @@ struct GrowthBenchmark: ParsableCommand {
         var (counted, listed, isVerified) = (Int64(0), 0, false)
         try time("explain \(what)") {
             let explanation = try explainer.explain(
-                DumpFigure(request), measures: { _ in ["views"] }, limit: 100
+                DumpFigure(request), measures: { _ in ["presented"] }, limit: 100
             ) { _ in listed += 1 }
             (counted, isVerified) = (explanation.counted, explanation.isVerified)
         }
