@@ -303,7 +303,10 @@ package final class AggregateStore {
         where fold.deltas[..<index].contains(where: { $0.table.name == table.table.name }) {
             try transaction.requireRoom(for: table, symbols: symbols)
         }
-        let explained = ExplainedHours(of: fold.effects, days: explainDays)
+        let hasContributions = (fold.deltas + [fold.effects.outcomes])
+            .allSatisfy(\.hasContributions)
+        let explained = ExplainedHours(
+            of: fold.effects, days: explainDays, hasContributions: hasContributions)
         for table in fold.deltas + [fold.effects.outcomes] {
             try transaction.add(table, symbols: symbols, explained)
         }

@@ -36,46 +36,55 @@ struct ContributionGroups {
         var key: Int64
         /// As bits in the order of the file's columns, and `AddedMeasures.negative`.
         var measures: UInt64
-        /// The end of its offsets in `offsets`.
+        /// The end of its runs in `runs`.
         var end: Int
     }
 
     private(set) var groups: [Group] = []
-    private(set) var offsets: [Int64] = []
+    /// Within a group in order, and apart from each other.
+    private(set) var runs: [OffsetRun] = []
     // Of one row, from its last record to its first.
-    private var rowOffsets: [Int64] = []
+    private var rowRuns: [OffsetRun] = []
     private var rowMeasures: [UInt64] = []
     private var differentMeasures: [UInt64] = []
 
     var isEmpty: Bool { groups.isEmpty }
 
+    /// The sum of the lengths of all lists.
+    var count: Int64 { runs.reduce(0) { $0 + Int64($1.count) } }
+
     mutating func removeAll() {
         groups.removeAll(keepingCapacity: true)
-        offsets.removeAll(keepingCapacity: true)
+        runs.removeAll(keepingCapacity: true)
     }
 
-    /// Begins a group after all others in order of keys and measures, or continues the last one.
+    /// Begins a group after all others in order of keys and measures.
     private mutating func begin(_ key: Int64, _ measures: UInt64) {
-        if let last = groups.last, last.key == key, last.measures == measures { return }
-        groups.append(Group(key: key, measures: measures, end: offsets.count))
+        groups.append(Group(key: key, measures: measures, end: runs.count))
     }
 
-    /// Adds an offset to the last group, where all others are smaller.
+    /// Adds a run to the last group, where no other begins later.
     @inline(__always)
-    private mutating func append(_ offset: Int64) {
-        offsets.append(offset)
-        groups[groups.count - 1].end = offsets.count
+    private mutating func append(_ run: OffsetRun) {
+        let start = groups.count > 1 ? groups[groups.count - 2].end : 0
+        if runs.count > start, let last = runs.last, run.first <= last.end {
+            let end = max(last.end, run.end)
+            runs[runs.count - 1] = OffsetRun(first: last.first, count: Int(end - last.first))
+        } else {
+            runs.append(run)
+        }
+        groups[groups.count - 1].end = runs.count
     }
 
     /// Adds the records of a row with a key that is larger than all others.
     ///
     /// - Parameter bits: for each measure of the table its bit in the file; nil if they are the same.
     mutating func add(_ key: Int64, ofRow row: Int, in deltas: Deltas, bits: [UInt64]?) {
-        rowOffsets.removeAll(keepingCapacity: true)
+        rowRuns.removeAll(keepingCapacity: true)
         rowMeasures.removeAll(keepingCapacity: true)
         differentMeasures.removeAll(keepingCapacity: true)
-        deltas.forEachContribution(toRow: row) { offset, added in
-            rowOffsets.append(offset)
+        deltas.forEachContribution(toRow: row) { first, count, added in
+            rowRuns.append(OffsetRun(first: first, count: count))
             let measures = bits.map { Self.bits(added, $0) } ?? added.rawValue
             if rowMeasures.last != measures, !differentMeasures.contains(measures) {
                 differentMeasures.append(measures)
@@ -84,10 +93,10 @@ struct ContributionGroups {
         }
         differentMeasures.sort()
         for measures in differentMeasures {
-            for index in rowOffsets.indices.reversed() where rowMeasures[index] == measures {
-                offsets.append(rowOffsets[index])
+            begin(key, measures)
+            for index in rowRuns.indices.reversed() where rowMeasures[index] == measures {
+                append(rowRuns[index])
             }
-            groups.append(Group(key: key, measures: measures, end: offsets.count))
         }
     }
 
@@ -113,39 +122,51 @@ struct ContributionGroups {
                 || (right < other.groups.count && !isBefore(groups[left], other.groups[right]))
             let group = takesLeft ? groups[left] : other.groups[right]
             merged.begin(group.key, group.measures)
-            let one = takesLeft ? slice(left) : []
-            let two = takesRight ? other.slice(right) : []
-            merged.append(merging: one, two)
+            merged.append(
+                merging: takesLeft ? slice(left) : [], takesRight ? other.slice(right) : [])
             if takesLeft { left += 1 }
             if takesRight { right += 1 }
         }
         return merged
     }
 
-    private mutating func append(merging one: ArraySlice<Int64>, _ two: ArraySlice<Int64>) {
-        var (one, two) = (one, two)
-        while let left = one.first ?? two.first {
-            let next = min(left, two.first ?? left)
-            if one.first == next { one.removeFirst() }
-            if two.first == next { two.removeFirst() }
-            append(next)
+    private mutating func append(
+        merging one: ArraySlice<OffsetRun>, _ two: ArraySlice<OffsetRun>
+    ) {
+        var (left, right) = (one.startIndex, two.startIndex)
+        while left < one.endIndex || right < two.endIndex {
+            let takesLeft =
+                right == two.endIndex
+                || (left < one.endIndex && one[left].first <= two[right].first)
+            append(takesLeft ? one[left] : two[right])
+            if takesLeft { left += 1 } else { right += 1 }
         }
     }
 
-    private func slice(_ index: Int) -> ArraySlice<Int64> {
-        offsets[(index == 0 ? 0 : groups[index - 1].end)..<groups[index].end]
+    private func slice(_ index: Int) -> ArraySlice<OffsetRun> {
+        runs[(index == 0 ? 0 : groups[index - 1].end)..<groups[index].end]
     }
 
     /// The content of a block.
     func encoded() -> [UInt8] {
-        let base = offsets.min() ?? 0
+        let base = runs.lazy.map(\.first).min() ?? 0
         var (directory, lists) = (NumberWriter(), NumberWriter())
         directory.append(UInt64(groups.count))
         directory.append(UInt64(bitPattern: base))
         var (key, start) = (Int64(0), 0)
         for group in groups {
             let before = lists.bytes.count
-            Self.encode(offsets[start..<group.end], from: base, to: &lists)
+            var next = base
+            for run in runs[start..<group.end] {
+                let skipped = UInt64(run.first - next) << 1
+                if run.count > 1 {
+                    lists.append(skipped | 1)
+                    lists.append(UInt64(run.count - 2))
+                } else {
+                    lists.append(skipped)
+                }
+                next = run.end
+            }
             directory.append(UInt64(group.key - key))
             directory.append(group.measures.rotatedLeft)
             directory.append(UInt64(lists.bytes.count - before))
@@ -154,41 +175,13 @@ struct ContributionGroups {
         return directory.bytes + lists.bytes
     }
 
-    private static func encode(
-        _ offsets: ArraySlice<Int64>, from base: Int64, to list: inout NumberWriter
-    ) {
-        offsets.withUnsafeBufferPointer { offsets in
-            var next = base
-            var index = 0
-            while index < offsets.count {
-                let first = offsets[index]
-                var end = index + 1
-                while end < offsets.count, offsets[end] == first + Int64(end - index) { end += 1 }
-                let skipped = UInt64(first - next) << 1
-                if end - index > 1 {
-                    list.append(skipped | 1)
-                    list.append(UInt64(end - index - 2))
-                } else {
-                    list.append(skipped)
-                }
-                next = first + Int64(end - index)
-                index = end
-            }
-        }
-    }
-
     init() {}
 
     /// Reads a block; nil if it is damaged.
     init?(_ block: [UInt8]) {
         let isRead = ContributionBlock.read(block) { group in
-            groups.append(Group(key: group.key, measures: group.measures, end: 0))
-            let isWhole = group.forEachRun { first, count in
-                guard count <= block.count << 16 else { return }
-                for offset in first..<first + Int64(count) { offsets.append(offset) }
-            }
-            groups[groups.count - 1].end = offsets.count
-            return isWhole
+            begin(group.key, group.measures)
+            return group.forEachRun { append(OffsetRun(first: $0, count: $1)) }
         }
         guard isRead else { return nil }
     }
@@ -337,6 +330,9 @@ extension StoreSnapshot {
 package struct OffsetRun: Sendable {
     package let first: Int64
     package let count: Int
+
+    /// The offset after the last one.
+    package var end: Int64 { first + Int64(count) }
 
     package init(first: Int64, count: Int) {
         self.first = first

@@ -59,9 +59,12 @@ struct ExplainedHours {
     private(set) var first: [Int32: Int64] = [:]
     let isExplained: Bool
 
-    /// - Parameter days: the number of days that are covered, before a partition's largest timestamp.
-    init(of effects: FoldEffects, days: Int) {
-        isExplained = days > 0
+    /// - Parameters:
+    ///   - days: the number of days that are covered, before a partition's largest timestamp.
+    ///   - hasContributions: whether the fold knows which records added to its rows; otherwise the index lacks all of
+    ///     the batch.
+    init(of effects: FoldEffects, days: Int, hasContributions: Bool = true) {
+        isExplained = days > 0 && hasContributions
         for range in effects.hours {
             let hour = range.hour.hoursSince1970
             latest[range.partition] = max(latest[range.partition] ?? hour, hour)
@@ -183,7 +186,7 @@ package final class StoreTransaction {
         insertion.bind(block)
         insertion.bind(Int64(partition))
         insertion.bind(last)
-        insertion.bind(Int64(merged.offsets.count))
+        insertion.bind(merged.count)
         insertion.bind(copyOf: merged.encoded())
         try insertion.step()
     }

@@ -11,6 +11,17 @@ package class Deltas {
     fileprivate final var lastContributions: [Int32] = []
     fileprivate final var touched: [Int] = []
     private final var contributions: [RowContribution] = []
+    /// The measures of contributions, each once.
+    private final var measureSets: [AddedMeasures] = [[]]
+    /// The row of the last `row` or `add`, and the measures to which the record has added so far.
+    private final var openRow = -1
+    private final var openMeasures: AddedMeasures = []
+    /// The partition of the last record, and the first offset of the batch in it.
+    private final var partition: Int32 = -1
+    private final var firstOffset: Int64 = 0
+    private final var firstOffsets: [Int32: Int64] = [:]
+    /// False if the offsets of the batch are too far apart to note them.
+    package private(set) final var hasContributions = true
 
     /// Within one generation, a row's index refers to the same key.
     package fileprivate(set) final var generation = RowGeneration()
@@ -27,13 +38,18 @@ package class Deltas {
 
     package final var count: Int { touched.count }
 
-    /// The number of pairs of a record and a row to which it added.
+    /// The number of runs of records that added to rows.
     package final var contributionCount: Int { contributions.count }
 
     /// Forgets the batch, and the rows unless the symbols in their keys stay valid.
     package final func removeAll(keepingRows: Bool) {
         hasOverflowed = false
         contributions.removeAll(keepingCapacity: true)
+        measureSets.removeSubrange(1...)
+        (openRow, openMeasures) = (-1, [])
+        partition = -1
+        firstOffsets.removeAll(keepingCapacity: true)
+        hasContributions = true
         guard keepingRows, isWorthKeeping else { return forgetRows() }
         for row in touched {
             lastContributions[row] = -1
@@ -62,32 +78,112 @@ package class Deltas {
         sums[index] = sum
         if overflow { hasOverflowed = true }
         if amount != 0 {
-            contributions[Int(lastContributions[row])].add(measure, isNegative: amount < 0)
+            if row != openRow { reopen(row) }
+            openMeasures.formUnion(AddedMeasures(measure: measure))
+            if amount < 0 { openMeasures.formUnion(.negative) }
         }
     }
 
     /// Notes that a record touches a row.
     @inline(__always)
-    fileprivate final func touch(_ row: Int, offset: Int64) {
+    fileprivate final func touch(_ row: Int, at position: FoldPosition) {
+        if position.partition != partition { begin(position) }
+        let offset = self.offset(of: position)
+        if openRow >= 0 {
+            if openRow == row, contributions[Int(lastContributions[row])].first == offset { return }
+            close()
+        }
         let last = lastContributions[row]
         if last < 0 {
             touched.append(row)
-        } else if contributions[Int(last)].offset == offset {
-            return
+        } else if contributions[Int(last)].end == offset &+ 1 {
+            // The record has touched another row since.
+            return reopen(row)
         }
-        lastContributions[row] = Int32(contributions.count)
-        contributions.append(RowContribution(offset: offset, previous: last))
+        append(RowContribution(first: offset, previous: last), toRow: row)
     }
 
-    /// Calls `body` with each record that added to a row, from the last to the first.
+    /// The offset of a record, from the partition's first one.
+    @inline(__always)
+    private final func offset(of position: FoldPosition) -> UInt32 {
+        let offset = position.offset - firstOffset
+        if offset < 0 || offset >= Int64(UInt32.max) { hasContributions = false }
+        return UInt32(truncatingIfNeeded: offset)
+    }
+
+    @inline(__always)
+    private final func append(_ contribution: RowContribution, toRow row: Int) {
+        lastContributions[row] = Int32(contributions.count)
+        contributions.append(contribution)
+        openRow = row
+        openMeasures = []
+    }
+
+    private final func begin(_ position: FoldPosition) {
+        partition = position.partition
+        firstOffset = firstOffsets[partition] ?? position.offset
+        firstOffsets[partition] = firstOffset
+    }
+
+    /// Ends what the record adds to the open row. A run goes on if the record before has added to the same measures.
+    @inline(__always)
+    private final func close() {
+        let last = Int(lastContributions[openRow])
+        let measures = number(of: openMeasures)
+        contributions[last].measures = measures
+        let previous = Int(contributions[last].previous)
+        if previous >= 0, contributions[previous].measures == measures,
+            contributions[previous].end == contributions[last].first,
+            contributions[previous].count < .max, last == contributions.count - 1
+        {
+            contributions[previous].count += 1
+            contributions.removeLast()
+            lastContributions[openRow] = Int32(previous)
+        }
+        openRow = -1
+    }
+
+    @inline(__always)
+    private final func number(of measures: AddedMeasures) -> UInt16 {
+        if let number = measureSets.firstIndex(of: measures) { return UInt16(number) }
+        guard measureSets.count < UInt16.max else {
+            hasContributions = false
+            return 0
+        }
+        measureSets.append(measures)
+        return UInt16(measureSets.count - 1)
+    }
+
+    /// Goes on with what the last record of a row adds to it.
+    private final func reopen(_ row: Int) {
+        if openRow >= 0 { close() }
+        let last = Int(lastContributions[row])
+        let measures = measureSets[Int(contributions[last].measures)]
+        if contributions[last].count > 1 {
+            contributions[last].count -= 1
+            append(
+                RowContribution(first: contributions[last].end, previous: Int32(last)), toRow: row)
+        }
+        openRow = row
+        openMeasures = measures
+    }
+
+    /// Calls `body` with each run of records that added to a row, from the last to the first: the offsets of records, one
+    /// after the other, and the measures to which each has added.
     package final func forEachContribution(
-        toRow row: Int, _ body: (_ offset: Int64, _ measures: AddedMeasures) -> Void
+        toRow row: Int, _ body: (_ first: Int64, _ count: Int, _ measures: AddedMeasures) -> Void
     ) {
+        if openRow >= 0 { close() }
+        let first = firstOffsets[partitionHour(ofRow: row).partition] ?? 0
         contributions.withUnsafeBufferPointer { contributions in
             var index = lastContributions[row]
             while index >= 0 {
                 let contribution = contributions[Int(index)]
-                if contribution.measures != [] { body(contribution.offset, contribution.measures) }
+                if contribution.measures != 0 {
+                    body(
+                        first + Int64(contribution.first), Int(contribution.count),
+                        measureSets[Int(contribution.measures)])
+                }
                 index = contribution.previous
             }
         }
@@ -138,25 +234,25 @@ package struct AddedMeasures: OptionSet, Hashable, Sendable {
     package init(measure: Int) { rawValue = 1 << UInt64(truncatingIfNeeded: measure) }
 }
 
-/// A record that touches a row.
+/// Consecutive records that touch a row in the same measures.
 private struct RowContribution {
     static let mostMeasures = 63
 
-    let offset: Int64
-    private(set) var measures: AddedMeasures = []
+    /// Offsets from the partition's first one.
+    let first: UInt32
     /// The row's contribution before this one; negative for its first.
     let previous: Int32
+    /// The number of a set of measures.
+    var measures: UInt16 = 0
+    var count: UInt16 = 1
 
-    init(offset: Int64, previous: Int32) {
-        self.offset = offset
+    init(first: UInt32, previous: Int32) {
+        self.first = first
         self.previous = previous
     }
 
-    @inline(__always)
-    mutating func add(_ measure: Int, isNegative: Bool) {
-        measures.formUnion(AddedMeasures(measure: measure))
-        if isNegative { measures.formUnion(.negative) }
-    }
+    /// The offset after the last record.
+    var end: UInt32 { first &+ UInt32(count) }
 }
 
 /// `Deltas` with the keys of one aggregate.
@@ -191,7 +287,7 @@ package final class DeltaTable<Key: RowKey>: Deltas {
     @inline(__always)
     package func row(_ key: Key, at position: FoldPosition, hour: Hour) -> Int {
         let row = index(key, partition: position.partition, hour: hour)
-        touch(row, offset: position.offset)
+        touch(row, at: position)
         return row
     }
 
