@@ -9,6 +9,8 @@ struct HTTPLoad: Codable {
     var p50Milliseconds = 0.0
     var p90Milliseconds = 0.0
     var p99Milliseconds = 0.0
+    /// CPU time of this process, which runs the server.
+    var serverSeconds = 0.0
 
     var perSecond: Double { Double(answers) / max(seconds, 0.001) }
 
@@ -22,10 +24,19 @@ struct HTTPLoad: Codable {
         ]
         let pipe = Pipe()
         process.standardOutput = pipe
+        let before = processSeconds
         try process.run()
         let said = pipe.fileHandleForReading.readDataToEndOfFile()
         process.waitUntilExit()
-        return try JSONDecoder().decode(HTTPLoad.self, from: said)
+        var load = try JSONDecoder().decode(HTTPLoad.self, from: said)
+        load.serverSeconds = processSeconds - before
+        return load
+    }
+
+    private static var processSeconds: Double {
+        var time = timespec()
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
     }
 
     /// A connection to a local port; nil if it fails.
@@ -48,8 +59,10 @@ struct HTTPLoad: Codable {
             name.padding(toLength: 14, withPad: " ", startingAt: 0)
                 + String(format: "%5d conns", connections)
                 + String(
-                    format: " %9.0f a second, p50 %.2f ms, p90 %.2f ms, p99 %.2f ms, %d failures",
-                    perSecond, p50Milliseconds, p90Milliseconds, p99Milliseconds, failures))
+                    format: " %9.0f a second, p50 %.2f ms, p90 %.2f ms, p99 %.2f ms, %d failures, "
+                        + "server %.0f µs of CPU each",
+                    perSecond, p50Milliseconds, p90Milliseconds, p99Milliseconds, failures,
+                    serverSeconds * 1e6 / Double(max(answers, 1))))
     }
 
     /// A postback of about 500 bytes with a unique id.
