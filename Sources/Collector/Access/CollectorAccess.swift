@@ -64,7 +64,7 @@ final class Producers: Sendable {
 
     /// Nil if the request may send to the stream's topic.
     func refusal(of request: CollectorRequest, stream: any StreamFold.Type) -> CollectorResponse? {
-        let header = request.header("authorization")
+        let header = request.header(.authorization)
         guard let key = Self.bearer(header) else {
             guard requiresKeys || header != nil else { return nil }
             return Self.unauthorized("send a key: Authorization: Bearer KEY")

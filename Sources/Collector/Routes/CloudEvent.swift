@@ -1,4 +1,5 @@
 import EventLog
+import HTTPTypes
 import Streams
 import Synchronization
 
@@ -14,14 +15,20 @@ struct CloudEvent: Sendable {
     /// `ce_time`: when it happened or was received.
     var time: String
 
+    private static let idHeader = HTTPField.Name("ce-id")
+    private static let sourceHeader = HTTPField.Name("ce-source")
+    private static let timeHeader = HTTPField.Name("ce-time")
+    private static let version = OutgoingRecord.Header("ce_specversion", "1.0")
+    private static let contentType = OutgoingRecord.Header("content-type", "application/json")
+
     /// Uses `ce-id`, `ce-source` and `ce-time` from the request's headers. Without them, the id is new, the source is
     /// the path, and the time is that of the request.
     init(type: String, request: CollectorRequest) {
         self.type = type
-        id = Self.text(request.header("ce-id")) ?? Self.nextID()
-        source = Self.text(request.header("ce-source")) ?? request.path
+        id = Self.text(request.header(Self.idHeader)) ?? Self.nextID()
+        source = Self.text(request.header(Self.sourceHeader)) ?? request.path
         time =
-            Self.text(request.header("ce-time"))
+            Self.text(request.header(Self.timeHeader))
             ?? UTC.text(milliseconds: request.receivedAtMilliseconds)
     }
 
@@ -30,9 +37,8 @@ struct CloudEvent: Sendable {
     /// - Parameter via: the route of a postback (`ce_via`); nil for other records.
     func headers(via: PostbackRoute? = nil) -> [OutgoingRecord.Header] {
         var headers: [OutgoingRecord.Header] = [
-            .init("ce_specversion", "1.0"), .init("ce_type", type), .init("ce_id", id),
-            .init("ce_source", source), .init("ce_time", time),
-            .init("content-type", "application/json"),
+            Self.version, .init("ce_type", type), .init("ce_id", id), .init("ce_source", source),
+            .init("ce_time", time), Self.contentType,
         ]
         if let via { headers.append(.init("ce_via", "\(via.name)")) }
         return headers

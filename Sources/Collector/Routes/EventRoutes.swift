@@ -1,4 +1,5 @@
 import EventLog
+import HTTPTypes
 import JSON
 import Streams
 
@@ -16,6 +17,8 @@ struct EventRoutes: Sendable {
 
     private static let batchType = "application/x-ndjson"
     private static let tableType = "text/csv"
+    private static let typeHeader = HTTPField.Name("ce-type")
+    private static let otherTypeHeader = HTTPField.Name("ce_type")
     private static let costsPath = "/v1/costs"
     /// Most lines of a batch.
     private static let maxLines = 10_000
@@ -61,7 +64,8 @@ struct EventRoutes: Sendable {
             return Self.unknownTopic
         }
         let type =
-            request.header("ce-type") ?? request.header("ce_type") ?? request.query["ce_type"]
+            request.header(Self.typeHeader) ?? request.header(Self.otherTypeHeader)
+            ?? request.query["ce_type"]
             ?? request.query["type"] ?? stream.defaultType
         return switch request.mediaType {
         case Self.batchType: try await batch(request, stream, type)

@@ -30,7 +30,7 @@ struct NoticeRoutes: Sendable {
 
     /// Nil if a request without a token has a producer's key or does not need one.
     private func refusalWithoutToken(_ request: CollectorRequest) -> CollectorResponse? {
-        if request.header("authorization") != nil {
+        if request.header(.authorization) != nil {
             return access.rules.producers.refusal(of: request, stream: BidsFold.self)
         }
         guard access.rules.requiresNoticeTokens else { return nil }

@@ -20,10 +20,8 @@ struct CollectorRequest: Sendable {
     /// When the request's head was handled, in milliseconds since 1970.
     let receivedAtMilliseconds: Int64
 
-    /// `name` is in lower case. Nil if the header is absent.
-    func header(_ name: String) -> String? {
-        HTTPField.Name(name).flatMap { headers[$0] }
-    }
+    /// Nil if the header is absent.
+    func header(_ name: HTTPField.Name?) -> String? { name.flatMap { headers.value(of: $0) } }
 }
 
 struct CollectorResponse: Sendable {

@@ -63,7 +63,7 @@ private struct CheckedRoute: Sendable {
         guard let query = QueryParameters(request.query) else {
             return .refusal(400, "malformed_query", "the query is not percent-encoded UTF-8")
         }
-        let mediaType = Self.mediaType(request.headers[.contentType])
+        let mediaType = mediaType(request.headers.value(of: .contentType))
         if let refusal = refusal(of: request, mediaType) { return refusal }
         let path = request.uri.path
         var asked = CollectorRequest(
@@ -86,7 +86,9 @@ private struct CheckedRoute: Sendable {
     /// The checks before the body is read.
     private func refusal(of request: Request, _ mediaType: String) -> CollectorResponse? {
         guard !route.mediaTypes.isEmpty else { return nil }
-        if let encoding = request.headers[.contentEncoding], encoding.lowercased() != "identity" {
+        if let encoding = request.headers.value(of: .contentEncoding),
+            encoding.lowercased() != "identity"
+        {
             return .refusal(415, "content_encoding", "send the body without content-encoding")
         }
         if !mediaType.isEmpty, !route.mediaTypes.contains(mediaType) {
@@ -100,8 +102,9 @@ private struct CheckedRoute: Sendable {
     }
 
     /// Without parameters, in lower case.
-    private static func mediaType(_ contentType: String?) -> String {
+    private func mediaType(_ contentType: String?) -> String {
         guard let contentType else { return "" }
+        if route.mediaTypes.contains(contentType) { return contentType }
         return contentType.prefix { $0 != ";" }.trimmed.lowercased()
     }
 }
@@ -132,6 +135,7 @@ extension CollectorResponse {
         }
         return Response(
             status: .init(code: status), headers: fields,
-            body: ResponseBody(byteBuffer: ByteBuffer(bytes: body)))
+            body: body.isEmpty
+                ? ResponseBody() : ResponseBody(byteBuffer: ByteBuffer(bytes: body)))
     }
 }

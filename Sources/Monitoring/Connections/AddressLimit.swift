@@ -51,8 +51,8 @@ package struct TrustedProxies: Sendable {
 
     /// The client's address: that of the connection, or for a proxy's connection the last address in
     /// `X-Forwarded-For` that is not a proxy's.
-    package func client(of peer: String, forwardedFor: String?) -> String {
-        guard contains(peer), let forwardedFor else { return peer }
+    package func client(of peer: String, forwardedFor: @autoclosure () -> String?) -> String {
+        guard contains(peer), let forwardedFor = forwardedFor() else { return peer }
         for part in forwardedFor.split(separator: ",").reversed() {
             let address = part.trimmed
             guard AddressRange.bytes(of: address) != nil else { return peer }

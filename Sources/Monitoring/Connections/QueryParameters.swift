@@ -11,6 +11,7 @@ package struct QueryParameters: Sendable, Equatable {
     /// Reads `name=value&name=value`. Nil if an escape is malformed, if bytes are not UTF-8, or beyond `maxCount`
     /// parameters.
     package init?(_ text: some StringProtocol) {
+        guard !text.isEmpty else { return }
         for (count, pair) in text.utf8.split(separator: UInt8(ascii: "&")).enumerated() {
             guard count < Self.maxCount else { return nil }
             let equals = pair.firstIndex(of: UInt8(ascii: "="))

@@ -40,6 +40,18 @@ package struct ServedContext: RequestContext {
     }
 }
 
+extension HTTPFields {
+    /// The same as the subscript, without its cost for joining values. A field rarely occurs twice.
+    package func value(of name: HTTPField.Name) -> String? {
+        var found: String?
+        for field in self where field.name == name {
+            guard found == nil else { return self[name] }
+            found = field.value
+        }
+        return found
+    }
+}
+
 extension Request {
     /// The target after the question mark.
     package var query: Substring {
@@ -128,13 +140,20 @@ package struct ServedRoutes: HTTPResponder {
     /// are decoded once, and repeated slashes become one. Other escapes stay, including `%2F`. `.` and `..` have no
     /// special meaning, because no route has such a part. Nil if the path may already have this form.
     private static func normalised(_ target: String) -> String? {
+        let slash = UInt8(ascii: "/")
+        var target = target
+        let isSimple = target.withUTF8 { bytes in
+            var before: UInt8 = 0
+            for byte in bytes {
+                if byte == UInt8(ascii: "?") { return true }
+                if byte == UInt8(ascii: "%") || (byte == slash && before == slash) { return false }
+                before = byte
+            }
+            return true
+        }
+        if isSimple { return nil }
         let end = target.utf8.firstIndex(of: UInt8(ascii: "?")) ?? target.endIndex
         var rest = target.utf8[..<end]
-        let slash = UInt8(ascii: "/")
-        guard
-            rest.contains(UInt8(ascii: "%"))
-                || zip(rest, rest.dropFirst()).contains(where: { $0 == slash && $1 == slash })
-        else { return nil }
         var bytes: [UInt8] = []
         while let byte = rest.popFirst() {
             if byte == slash, bytes.last == byte { continue }

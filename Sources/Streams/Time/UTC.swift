@@ -5,15 +5,52 @@ package enum UTC {
     /// Writes an instant as RFC 3339: `2026-11-21T05:00:00Z`, with milliseconds unless they are 0.
     package static func text(milliseconds: Int64) -> String {
         let (seconds, fraction) = parts(milliseconds, 1000)
-        return text(seconds: seconds, fraction: fraction == 0 ? "" : "." + padded(fraction, 3))
+        return text(seconds: seconds, milliseconds: fraction)
     }
 
-    fileprivate static func text(seconds: Int64, fraction: String = "") -> String {
+    fileprivate static func text(seconds: Int64, milliseconds: Int64 = 0) -> String {
         let (days, second) = parts(seconds, 86_400)
         let date = civilDate(daysSince1970: days)
-        let clock = [second / 3600, second / 60 % 60, second % 60].map { padded($0, 2) }
-        return padded(date.year, 4) + "-" + padded(date.month, 2) + "-" + padded(date.day, 2)
-            + "T" + clock.joined(separator: ":") + fraction + "Z"
+        return String(unsafeUninitializedCapacity: 48) { text in
+            var end = 0
+            func write(_ byte: UInt8) {
+                text[end] = byte
+                end += 1
+            }
+            /// Writes at least `width` digits, after a minus if the number is negative.
+            func write(_ number: Int64, _ width: Int) {
+                if number < 0 { write(dash) }
+                var count = 1
+                var rest = number.magnitude
+                while rest >= 10 || count < width {
+                    rest /= 10
+                    count += 1
+                }
+                end += count
+                rest = number.magnitude
+                for index in 1...count {
+                    text[end - index] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+                    rest /= 10
+                }
+            }
+            write(date.year, 4)
+            write(dash)
+            write(date.month, 2)
+            write(dash)
+            write(date.day, 2)
+            write(UInt8(ascii: "T"))
+            write(second / 3600, 2)
+            write(colon)
+            write(second / 60 % 60, 2)
+            write(colon)
+            write(second % 60, 2)
+            if milliseconds != 0 {
+                write(UInt8(ascii: "."))
+                write(milliseconds, 3)
+            }
+            write(UInt8(ascii: "Z"))
+            return end
+        }
     }
 
     /// Quotient and remainder; rounds towards the past.
@@ -46,6 +83,7 @@ package enum UTC {
     }
 
     private static let colon = UInt8(ascii: ":")
+    private static let dash = UInt8(ascii: "-")
 
     /// Reads only the form `2026-11-21`, as the first hour of the day; nil for days outside the calendar.
     package static func day(_ text: UnsafeRawBufferPointer) -> Hour? {
@@ -54,7 +92,6 @@ package enum UTC {
     }
 
     private static func midnight(_ text: some RandomAccessCollection<UInt8>) -> Int64? {
-        let dash = UInt8(ascii: "-")
         func part(_ start: Int, _ count: Int) -> Int64? {
             number(text.dropFirst(start).prefix(count))
         }
@@ -83,12 +120,6 @@ package enum UTC {
             guard let number, (0x30...0x39).contains(byte) else { return nil }
             return number * 10 + Int64(byte - 0x30)
         }
-    }
-
-    private static func padded(_ number: Int64, _ width: Int) -> String {
-        let digits = String(number.magnitude)
-        return (number < 0 ? "-" : "") + String(repeating: "0", count: max(0, width - digits.count))
-            + digits
     }
 
     /// Days are counted in eras of 400 years that begin on the first of March.
