@@ -27,6 +27,12 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
         }
     }
 
+    private struct Deadline {
+        let instant: NIODeadline
+        /// The metric's reason for cutting off the connection; nil to only close it.
+        let reason: String?
+    }
+
     /// The time for a client to read an early answer before the connection closes.
     private static let lingerSeconds = 2
 
@@ -42,10 +48,16 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     private var isBegun = false
     private var countedAddress: String?
     private var isOverLimit = false
-    private var timer: Scheduled<Void>?
+    /// The end of the wait for the client's bytes, or of the connection.
+    private var deadline: Deadline?
     /// Answers that the system has not accepted yet, because the client does not read.
     private var unreadAnswers = 0
-    private var readingTimer: Scheduled<Void>?
+    /// The end of the wait for a client that does not read.
+    private var readingDeadline: NIODeadline?
+    /// The connection's only timer: scheduling and cancelling tasks for each request is expensive.
+    private var timer: Scheduled<Void>?
+    private var timerDeadline = NIODeadline.distantFuture
+    private var context: ChannelHandlerContext?
 
     init(
         limits: ConnectionLimits, maxBodyBytes: Int, addresses: AddressLimit,
@@ -59,6 +71,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
         if context.channel.isActive { begin(context) }
     }
 
@@ -73,6 +86,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {
+        self.context = nil
         end()
     }
 
@@ -97,10 +111,10 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     private func end() {
+        deadline = nil
+        readingDeadline = nil
         timer?.cancel()
         timer = nil
-        readingTimer?.cancel()
-        readingTimer = nil
         guard isBegun else { return }
         isBegun = false
         counting.connectionClosed()
@@ -112,11 +126,9 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
 // MARK: Requests
 
 extension ConnectionGuard {
-    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        guard event is RequestFeed.Arrival else {
-            return context.fireUserInboundEventTriggered(event)
-        }
-        guard case .betweenBodies = phase else { return }
+    /// Bytes of a request's head arrived, before the decoder sees them.
+    func headArrives() {
+        guard let context, case .betweenBodies = phase else { return }
         phase = .receivingHead
         start(limits.headerTimeoutSeconds, "slow_headers", context)
     }
@@ -133,7 +145,7 @@ extension ConnectionGuard {
             phase = .receivingBody
             openRequests += 1
             start(limits.bodyTimeoutSeconds, "slow_body", context)
-            if head.headerFields[.expect]?.lowercased() == "100-continue",
+            if head.headerFields.value(of: .expect)?.lowercased() == "100-continue",
                 head.declaredBodyBytes ?? 0 <= maxBodyBytes
             {
                 context.writeAndFlush(
@@ -142,20 +154,15 @@ extension ConnectionGuard {
         case .body: break
         case .end:
             phase = .betweenBodies
-            timer?.cancel()
-            timer = nil
+            deadline = nil
         }
         context.fireChannelRead(data)
     }
 
-    private func start(_ seconds: Int, _ reason: String, _ context: ChannelHandlerContext) {
-        timer?.cancel()
-        timer = context.eventLoop.assumeIsolatedUnsafeUnchecked()
-            .scheduleTask(in: .seconds(Int64(seconds))) { [self] in
-                timer = nil
-                counting.countCutOff(reason)
-                cutOff(context)
-            }
+    private func start(_ seconds: Int, _ reason: String?, _ context: ChannelHandlerContext) {
+        let instant = context.eventLoop.now + .seconds(Int64(seconds))
+        deadline = Deadline(instant: instant, reason: reason)
+        wake(at: instant, context)
     }
 
     private func cutOff(_ context: ChannelHandlerContext) {
@@ -183,10 +190,45 @@ extension ConnectionGuard {
 
     private func close(after seconds: Int, _ context: ChannelHandlerContext) {
         phase = .closing(answersToCome: 0)
-        timer?.cancel()
+        deadline = nil
         guard seconds > 0 else { return context.close(promise: nil) }
+        start(seconds, nil, context)
+    }
+}
+
+// MARK: Deadlines
+
+extension ConnectionGuard {
+    /// Lets the timer fire by this instant. It may fire earlier, and then waits for the next deadline.
+    private func wake(at instant: NIODeadline, _ context: ChannelHandlerContext) {
+        // A timer would keep a closed connection in memory.
+        guard isBegun else { return }
+        if timer != nil {
+            guard instant < timerDeadline else { return }
+            timer?.cancel()
+        }
+        timerDeadline = instant
         timer = context.eventLoop.assumeIsolatedUnsafeUnchecked()
-            .scheduleTask(in: .seconds(Int64(seconds))) { context.close(promise: nil) }
+            .scheduleTask(deadline: instant) { [self] in
+                timer = nil
+                timerFired(context)
+            }
+    }
+
+    private func timerFired(_ context: ChannelHandlerContext) {
+        let now = context.eventLoop.now
+        if let readingDeadline, readingDeadline <= now {
+            counting.countCutOff("slow_reader")
+            return context.close(promise: nil)
+        }
+        if let deadline, deadline.instant <= now {
+            self.deadline = nil
+            guard let reason = deadline.reason else { return context.close(promise: nil) }
+            counting.countCutOff(reason)
+            cutOff(context)
+        }
+        let next = [deadline?.instant, readingDeadline].compactMap { $0 }.min()
+        if let next { wake(at: next, context) }
     }
 }
 
@@ -221,26 +263,24 @@ extension ConnectionGuard {
     /// Counts an answer until it is written. Each written answer restarts the timer of the following ones.
     private func observe(_ written: EventLoopFuture<Void>, _ context: ChannelHandlerContext) {
         unreadAnswers += 1
-        if unreadAnswers == 1 { startReadingTimer(context) }
+        if unreadAnswers == 1 { startReading(context) }
         written.assumeIsolatedUnsafeUnchecked().whenComplete { [self] _ in
             unreadAnswers -= 1
-            readingTimer?.cancel()
-            readingTimer = nil
-            if unreadAnswers > 0, isBegun { startReadingTimer(context) }
+            readingDeadline = nil
+            if unreadAnswers > 0, isBegun { startReading(context) }
         }
     }
 
-    private func startReadingTimer(_ context: ChannelHandlerContext) {
-        readingTimer = context.eventLoop.assumeIsolatedUnsafeUnchecked()
-            .scheduleTask(in: .seconds(Int64(limits.idleTimeoutSeconds))) { [self] in
-                readingTimer = nil
-                counting.countCutOff("slow_reader")
-                context.close(promise: nil)
-            }
+    private func startReading(_ context: ChannelHandlerContext) {
+        let instant = context.eventLoop.now + .seconds(Int64(limits.idleTimeoutSeconds))
+        readingDeadline = instant
+        wake(at: instant, context)
     }
 }
 
 extension HTTPRequest {
     /// Nil if the request does not declare the length of its body.
-    package var declaredBodyBytes: Int? { headerFields[.contentLength].flatMap { Int($0) } }
+    package var declaredBodyBytes: Int? {
+        headerFields.value(of: .contentLength).flatMap { Int($0) }
+    }
 }

@@ -46,9 +46,10 @@ package struct OrderedChannel<Base: ServerChildChannel>: ServerChildChannel {
             base.setup(channel: channel, logger: logger)
         }.flatMapThrowing { value in
             let pipeline = channel.pipeline.syncOperations
-            let order = RequestOrder(
-                after: try pipeline.handler(type: RequestFeed.self), turns: turns,
-                counting: counting)
+            let feed = try pipeline.handler(type: RequestFeed.self)
+            let guarding = try pipeline.handler(type: ConnectionGuard.self)
+            feed.headArrives = { guarding.headArrives() }
+            let order = RequestOrder(after: feed, turns: turns, counting: counting)
             let codec = try pipeline.handler(type: HTTP1ToHTTPServerCodec.self)
             try pipeline.addHandler(order, position: .before(codec))
             return value

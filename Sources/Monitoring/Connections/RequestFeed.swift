@@ -8,9 +8,6 @@ final class RequestFeed: ChannelDuplexHandler, RemovableChannelHandler {
     typealias OutboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    /// An event for later handlers: bytes of a request arrived, before the decoder sees them.
-    struct Arrival: Sendable {}
-
     /// The decoder's use of the next bytes.
     enum Expected: Equatable {
         case head
@@ -23,6 +20,8 @@ final class RequestFeed: ChannelDuplexHandler, RemovableChannelHandler {
     /// Bytes passed on at once from a body without a length, because further requests may follow it.
     private static let chunkBytes = 4096
 
+    /// Called when bytes of a request's head have arrived, before the decoder sees them.
+    var headArrives: (() -> Void)?
     /// Set by the handler after the decoder.
     var expected = Expected.head
     /// A request is complete and not answered. Set by the handler after the decoder.
@@ -42,6 +41,7 @@ final class RequestFeed: ChannelDuplexHandler, RemovableChannelHandler {
 
     func handlerRemoved(context: ChannelHandlerContext) {
         self.context = nil
+        headArrives = nil
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -86,8 +86,10 @@ final class RequestFeed: ChannelDuplexHandler, RemovableChannelHandler {
         isFeeding = true
         while !isHeld, holdsBytes, let piece = held.readSlice(length: pieceLength) {
             // Empty lines before a request do not begin it.
-            if piece.readableBytesView.contains(where: { $0 != 0x0D && $0 != 0x0A }) {
-                context.fireUserInboundEventTriggered(Arrival())
+            if expected == .head,
+                piece.readableBytesView.contains(where: { $0 != 0x0D && $0 != 0x0A })
+            {
+                headArrives?()
             }
             context.fireChannelRead(wrapInboundOut(piece))
         }
