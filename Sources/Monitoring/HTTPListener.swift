@@ -116,9 +116,19 @@ package struct HTTPListeningError: Error {
     }
 }
 
-/// Runs tasks on the thread of an event loop, so that serving uses no other thread.
+/// Runs tasks on the thread of an event loop, so that serving uses no other thread. Jobs that are ready at the same time
+/// run as one task of the loop.
 final class EventLoopExecutor: TaskExecutor {
+    private struct Waiting {
+        var jobs: [UnownedJob] = []
+        /// Empty, with the capacity for further jobs.
+        var spare: [UnownedJob] = []
+        /// The loop will run the jobs.
+        var isScheduled = false
+    }
+
     private let loop: any EventLoop
+    private let waiting = Mutex(Waiting())
 
     init(_ loop: any EventLoop) {
         self.loop = loop
@@ -126,7 +136,27 @@ final class EventLoopExecutor: TaskExecutor {
 
     func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
-        loop.execute { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+        let isScheduled = waiting.withLock { waiting in
+            waiting.jobs.append(job)
+            defer { waiting.isScheduled = true }
+            return waiting.isScheduled
+        }
+        if !isScheduled { loop.execute { self.run() } }
+    }
+
+    /// Jobs that these jobs make ready run later, so that the loop's other tasks have their turn.
+    private func run() {
+        var jobs = waiting.withLock { waiting in
+            defer {
+                waiting.jobs = waiting.spare
+                waiting.spare = []
+                waiting.isScheduled = false
+            }
+            return waiting.jobs
+        }
+        for job in jobs { job.runSynchronously(on: asUnownedTaskExecutor()) }
+        jobs.removeAll(keepingCapacity: true)
+        waiting.withLock { $0.spare = jobs }
     }
 }
 

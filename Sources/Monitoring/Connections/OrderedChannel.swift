@@ -10,14 +10,19 @@ import Synchronization
 struct LoopBoundChannel<Base: ServerChildChannel>: ServerChildChannel {
     typealias Value = Base.Value
 
-    let base: Base
+    private let base: Base
+    private let executors = PerLoop { EventLoopExecutor($0) }
+
+    init(base: Base) {
+        self.base = base
+    }
 
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
         base.setup(channel: channel, logger: logger)
     }
 
     func handle(value: Value, logger: Logger) async {
-        await withTaskExecutorPreference(EventLoopExecutor(value.channel.eventLoop)) {
+        await withTaskExecutorPreference(executors[value.channel.eventLoop]) {
             await base.handle(value: value, logger: logger)
         }
     }
@@ -29,7 +34,7 @@ package struct OrderedChannel<Base: ServerChildChannel>: ServerChildChannel {
 
     private let base: Base
     private let counting: any ConnectionCounting
-    private let turns = TurnsOfLoops()
+    private let turns = PerLoop { LoopTurns($0) }
 
     init(_ base: Base, counting: any ConnectionCounting) {
         self.base = base
@@ -37,7 +42,7 @@ package struct OrderedChannel<Base: ServerChildChannel>: ServerChildChannel {
     }
 
     package func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
-        let turns = turns.turns(of: channel.eventLoop)
+        let turns = turns[channel.eventLoop]
         return channel.eventLoop.makeCompletedFuture {
             // One read bounds the bytes that are held back.
             try channel.syncOptions?.setOption(.maxMessagesPerRead, value: 1)
@@ -109,16 +114,22 @@ final class LoopTurns: @unchecked Sendable {
     }
 }
 
-final class TurnsOfLoops: Sendable {
-    private let all = Mutex<[ObjectIdentifier: LoopTurns]>([:])
+/// One value for each event loop, made at its first use.
+private final class PerLoop<Value: AnyObject & Sendable>: Sendable {
+    private let make: @Sendable (any EventLoop) -> Value
+    private let all = Mutex<[ObjectIdentifier: Value]>([:])
 
-    func turns(of loop: any EventLoop) -> LoopTurns {
+    init(_ make: @escaping @Sendable (any EventLoop) -> Value) {
+        self.make = make
+    }
+
+    subscript(loop: any EventLoop) -> Value {
         all.withLock { all in
             let id = ObjectIdentifier(loop)
-            if let turns = all[id] { return turns }
-            let turns = LoopTurns(loop)
-            all[id] = turns
-            return turns
+            if let value = all[id] { return value }
+            let value = make(loop)
+            all[id] = value
+            return value
         }
     }
 }
