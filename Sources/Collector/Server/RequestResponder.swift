@@ -15,17 +15,21 @@ struct RequestResponder: HTTPResponder {
         metrics: CollectorMetrics
     ) {
         self.metrics = metrics
+        let handlers = routes.map { route -> ServedRoutes.Handler in
+            let checked = CheckedRoute(
+                route: route, maxBodyBytes: route.maxBodyBytes ?? limits.maxBodyBytes,
+                bodies: connections.bodies)
+            return { try await checked.answer($0, $1).response }
+        }
+        var exact: [String: [HTTPRequest.Method: ServedRoutes.Handler]] = [:]
+        for (route, handler) in zip(routes, handlers) where !route.path.contains("{") {
+            exact[route.path, default: [:]][route.method] = handler
+        }
         self.routes = ServedRoutes(
-            connections, refuse: { refusal, _, _ in refusal.answer.response }
-        ) {
-            router in
-            for route in routes {
-                let checked = CheckedRoute(
-                    route: route, maxBodyBytes: route.maxBodyBytes ?? limits.maxBodyBytes,
-                    bodies: connections.bodies)
-                router.on(RouterPath(route.path), method: route.method) { request, context in
-                    try await checked.answer(request, context).response
-                }
+            connections, exact: exact, refuse: { refusal, _, _ in refusal.answer.response }
+        ) { router in
+            for (route, handler) in zip(routes, handlers) {
+                router.on(RouterPath(route.path), method: route.method, use: handler)
             }
         }
     }

@@ -76,7 +76,11 @@ package struct ServedRoutes: HTTPResponder {
     package typealias Refuse =
         @Sendable (RouteRefusal, Request, ServedContext) async throws -> Response
 
+    package typealias Handler = @Sendable (Request, ServedContext) async throws -> Response
+
     private let router: RouterResponder<ServedContext>
+    /// Routes without names in braces, by path. They are found without the router.
+    private let exact: [String: [HTTPRequest.Method: Handler]]
     private let methods: Set<HTTPRequest.Method>
     private let addresses: AddressLimit
     private let refuse: Refuse
@@ -84,9 +88,12 @@ package struct ServedRoutes: HTTPResponder {
     /// The router gets this method in place of methods without a route.
     private static let other = HTTPRequest.Method.trace
 
-    /// - Parameter refuse: the answer, without the headers that a refusal adds.
+    /// - Parameters:
+    ///   - exact: routes of `add` without names in braces, by path.
+    ///   - refuse: the answer, without the headers that a refusal adds.
     package init(
-        _ connections: GuardedConnections, refuse: @escaping Refuse,
+        _ connections: GuardedConnections, exact: [String: [HTTPRequest.Method: Handler]] = [:],
+        refuse: @escaping Refuse,
         add: (Router<ServedContext>) -> Void
     ) {
         let router = Router(context: ServedContext.self)
@@ -109,6 +116,7 @@ package struct ServedRoutes: HTTPResponder {
         // Applies to later additions: the answer without a route.
         router.add(middleware: NoRoute(refuse: refuse))
         self.router = router.buildResponder()
+        self.exact = exact
         self.methods = methods
         self.refuse = refuse
         addresses = connections.addresses
@@ -123,7 +131,16 @@ package struct ServedRoutes: HTTPResponder {
             response.headers[.retryAfter] = "1"
             return response
         }
-        return try await router.respond(to: routed(request), context: context)
+        let request = routed(request)
+        guard let handler = exact[request.uri.path]?[request.method] else {
+            return try await router.respond(to: request, context: context)
+        }
+        context.coreContext.endpointPath.value = request.uri.path
+        do {
+            return try await handler(request, context)
+        } catch let error as any HTTPResponseError {
+            return try error.response(from: request, context: context)
+        }
     }
 
     private func routed(_ request: Request) -> Request {
