@@ -145,7 +145,7 @@ let package = Package(
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras"),
             ],
-            swiftSettings: strict),
+            swiftSettings: hot),
         .target(
             name: "Engine",
             dependencies: [
@@ -209,7 +209,7 @@ let package = Package(
                 arguments,
                 crypto, http, httpCore, httpTypes, logging, metrics, nio, nioPosix,
             ] + tls,
-            swiftSettings: strict),
+            swiftSettings: hot),
         .executableTarget(
             name: "weir-bids", dependencies: ["Engine", "Streams"], swiftSettings: strict,
             linkerSettings: stripped),
