@@ -39,8 +39,8 @@ extension CollectorProgram {
 /// The accepted requests and their senders.
 package struct CollectorSettings: Sendable {
     var listen: ListenAddress
-    /// Serving threads. One more appends.
-    var threads = max(1, min(8, ProcessInfo.processInfo.activeProcessorCount - 1))
+    /// Serving threads. One more appends; it mostly waits for the disk, so it has no core of its own.
+    var threads = min(8, ProcessInfo.processInfo.activeProcessorCount)
     /// Nil to serve without TLS.
     var tls: CollectorTLS?
     var limits = CollectorLimits()

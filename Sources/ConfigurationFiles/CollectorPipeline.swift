@@ -111,7 +111,7 @@ package struct CollectorPipeline: Equatable, Sendable {
         return [
             .integer(
                 "threads", 1...64,
-                "Threads that serve requests. Default: the machine's cores minus one, at most 8."),
+                "Threads that serve requests. Default: one per core, at most 8."),
             .keys("tls", tlsKeys, "HTTPS in place of HTTP, TLS 1.2 or newer."),
         ]
             + limitKeys.map { key in
