@@ -162,6 +162,8 @@ struct IndexedPage {
     let counted: [Int64]
     /// Records that were or may have been left out of the figure, in order.
     let leftOut: [Int64]
+    /// Whether records count or were left out, on the page or not.
+    let hasRecords: Bool
     /// The number of further records that were left out.
     let moreLeftOut: Int64
     /// The number of further records that were not accepted, for any number.
@@ -209,6 +211,7 @@ extension IndexedRecords {
         let examinedOthers = Int64(examined.count { others.contains($0) })
         return IndexedPage(
             counted: counted.first(countedLimit), leftOut: examined,
+            hasRecords: counted.count + leftOut.count > 0,
             moreLeftOut: leftOut.count - (Int64(examined.count) - examinedOthers),
             unexamined: others.count - examinedOthers)
     }

@@ -223,6 +223,7 @@ package struct Explainer {
         var (listed, examined) = (0, 0)
         // Left out and not examined, and others that were not accepted and are not examined.
         var (leftOut, unexamined) = (Int64(0), Int64(0))
+        var topics: Set<String> = []
         for slice in slices {
             let topic = slice.snapshot.topic
             var opened: (folding: LogRefolding, asking: NSLock)?
@@ -232,6 +233,7 @@ package struct Explainer {
                 let page = records.page(
                     run.wanted, test: run.testIndex, counted: limit - listed,
                     leftOut: max(limit, Self.mostExamined) - examined)
+                if page.hasRecords { topics.insert(topic) }
                 listed += page.counted.count
                 examined += page.leftOut.count
                 leftOut += page.moreLeftOut
@@ -258,7 +260,8 @@ package struct Explainer {
             }
         }
         return run.explanation(
-            scan, Array(indexed.values), leftOut: leftOut, unexamined: unexamined)
+            scan, Array(indexed.values), leftOut: leftOut, topics: topics,
+            unexamined: unexamined)
     }
 
     /// The offsets of postbacks that may belong to the figure, to skip verifying the others; nil for all records of the

@@ -94,11 +94,16 @@ struct ExplainerRun {
 
     /// The results from the index of the stores.
     ///
-    /// - Parameter notAccepted: the number of records of these hours that were not accepted, for any number.
+    /// - Parameters:
+    ///   - leftOut: the number of left-out records that were not taken.
+    ///   - topics: those with records that count or were left out.
+    ///   - unexamined: the number of records of these hours that were not accepted and not taken, for any number.
     func explanation(
-        _ scan: FigureScan, _ indexed: [IndexedRecords], leftOut: Int64, unexamined: Int64
+        _ scan: FigureScan, _ indexed: [IndexedRecords], leftOut: Int64, topics: Set<String>,
+        unexamined: Int64
     ) -> Explanation {
         var run = self
+        run.concerned.formUnion(topics)
         run.found = scan.sums
         run.adding = FigureAmounts()
         run.counted = 0

@@ -340,7 +340,9 @@ extension Explainer {
         #expect(indexed.leftOut == explanation.leftOut)
         #expect(indexed.unexamined == 0)
         #expect(indexed.measures == explanation.measures)
-        let some = try explainer.explain(figure, measures: measures, limit: 1) { _ in }
+        #expect(indexed.untold == explanation.untold)
+        let some = try explainer.explain(figure, measures: measures, limit: 0) { _ in }
+        #expect(some.untold == explanation.untold || some.unexamined > 0)
         #expect(some.counted == explanation.counted)
         #expect(some.measures == explanation.measures)
         #expect(some.leftOut <= explanation.leftOut)
