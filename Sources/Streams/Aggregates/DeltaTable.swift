@@ -50,18 +50,12 @@ package class Deltas {
         partition = -1
         firstOffsets.removeAll(keepingCapacity: true)
         hasContributions = true
-        guard keepingRows, isWorthKeeping else { return forgetRows() }
+        guard keepingRows, lastContributions.count < 65_536 else { return forgetRows() }
         for row in touched {
             lastContributions[row] = -1
             for index in row * measureCount..<(row + 1) * measureCount { sums[index] = 0 }
         }
         touched.removeAll(keepingCapacity: true)
-    }
-
-    /// Whether a good part of the rows is of the present hours, or they are few. A row has some 250 bytes.
-    private var isWorthKeeping: Bool {
-        let count = lastContributions.count
-        return count < 16_384 || (count < 65_536 && count < touched.count * 4)
     }
 
     fileprivate func forgetRows() {
