@@ -65,7 +65,7 @@ package final class Worker<Fold: StreamFold> {
 
     /// While there are more records to read, they wait at most this long for their commit.
     private static var longestGathering: Duration { .seconds(1) }
-    /// Beyond this number of contributions, batches are no longer gathered; they have 24 bytes each.
+    /// Beyond this number of contributions, batches are no longer gathered; they have 12 bytes each.
     private static var mostContributions: Int { 1_000_000 }
     /// The wait for the rest of a batch while lanes fold the previous one.
     private static var gatheringWaitMilliseconds: Int { 5 }

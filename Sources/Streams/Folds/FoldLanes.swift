@@ -27,7 +27,7 @@ package struct FoldLanes<Fold: StreamFold> {
         folds.contains { !$0.effects.refused.isEmpty || !$0.outbox.isEmpty }
     }
 
-    /// The number of pairs of a record and a row to which it added.
+    /// The number of runs of records that added to rows.
     package var contributionCount: Int {
         folds.reduce(0) { count, fold in
             fold.deltas.reduce(count + fold.effects.outcomes.contributionCount) {
