@@ -113,7 +113,7 @@ struct IndexedRecords {
     /// Whether a record adds to a measure and subtracts from it: only its amounts say whether it counts.
     private(set) var isAmbiguous = false
 
-    mutating func add(_ measure: Int, isNegative: Bool, _ runs: ArraySlice<OffsetRun>) {
+    private mutating func add(_ measure: Int, isNegative: Bool, _ runs: ArraySlice<OffsetRun>) {
         guard isNegative else {
             adding[measure, default: OffsetSet()].insert(runs)
             return
@@ -122,15 +122,29 @@ struct IndexedRecords {
         if !isNew { isAmbiguous = true }
     }
 
+    /// Adds records of a row.
+    ///
+    /// - Parameter measures: those to which each record added.
+    mutating func add(
+        _ runs: ArraySlice<OffsetRun>, _ measures: AddedMeasures, _ terms: [FigureTerm]
+    ) {
+        for term in terms
+        where term.factor != 0 && measures.contains(AddedMeasures(measure: term.rowMeasure)) {
+            add(
+                term.measure, isNegative: measures.contains(.negative) || term.factor < 0, runs)
+        }
+    }
+
     mutating func addConcerned(_ runs: ArraySlice<OffsetRun>) { concerned.insert(runs) }
 
     /// Adds the records of hours that were not accepted.
     mutating func addNotAccepted(in slots: [Int64], _ snapshot: StoreSnapshot) throws {
         let outcomes = try snapshot.contributions(of: OutcomeKey.table)
         for slot in slots {
-            try outcomes.forEach(inSlot: slot, keys: nil) { _, measures, runs in
-                guard !measures.contains(AddedMeasures(measure: Outcome.accepted.rawValue))
-                else { return }
+            let accepted = AddedMeasures(measure: Outcome.accepted.rawValue)
+            try outcomes.forEach(
+                inSlot: slot, where: { _, measures in !measures.contains(accepted) }
+            ) { _, _, runs in
                 notAccepted.insert(runs)
             }
         }
@@ -227,24 +241,13 @@ struct FigureRows {
 
     let table: AggregateTable
     private var rows: [Row] = []
-    private var terms: [[FigureTerm]] = []
+    private var terms = TermSets()
 
     init(_ table: AggregateTable) { self.table = table }
 
     /// - Parameter terms: nil for a row that only concerns the figure.
     mutating func add(_ number: RowNumber, _ terms: [FigureTerm]?) {
-        guard let terms else { return rows.append(Row(number: number, terms: nil)) }
-        let index = self.terms.lastIndex { Self.areEqual($0, terms) } ?? self.terms.count
-        if index == self.terms.count { self.terms.append(terms) }
-        rows.append(Row(number: number, terms: index))
-    }
-
-    private static func areEqual(_ terms: [FigureTerm], _ others: [FigureTerm]) -> Bool {
-        terms.count == others.count
-            && zip(terms, others).allSatisfy {
-                $0.rowMeasure == $1.rowMeasure && $0.measure == $1.measure
-                    && $0.factor == $1.factor
-            }
+        rows.append(Row(number: number, terms: terms.map { self.terms.index(of: $0) }))
     }
 
     /// Adds the records of the rows.
@@ -257,22 +260,110 @@ struct FigureRows {
         while start < rows.count {
             let slot = rows[start].number.slot
             let end = rows[start...].firstIndex { $0.number.slot != slot } ?? rows.count
-            let slotRows = rows[start..<end]
-            try index.forEach(inSlot: slot, keys: slotRows.map(\.number.key)) {
-                index, measures, runs in
-                guard let pattern = slotRows[start + index].terms else {
-                    return records.addConcerned(runs)
-                }
-                for term in terms[pattern]
-                where term.factor != 0
-                    && measures.contains(AddedMeasures(measure: term.rowMeasure))
-                {
-                    records.add(
-                        term.measure,
-                        isNegative: measures.contains(.negative) || term.factor < 0, runs)
-                }
+            var (next, last) = (start, Int64(0))
+            try index.forEach(inSlot: slot) { key, _ in
+                // The next block begins again.
+                if key < last { next = start }
+                last = key
+                while next < end, rows[next].number.key < key { next += 1 }
+                return next < end && rows[next].number.key == key
+            } _: { _, measures, runs in
+                guard let pattern = rows[next].terms else { return records.addConcerned(runs) }
+                records.add(runs, measures, terms[pattern])
             }
             start = end
         }
+    }
+}
+
+/// Keys of one table of a store of which every row in the same hours counts, and what the rows mean for a figure.
+struct FigureKeys {
+    let table: AggregateTable
+    /// By key, the number of its terms from 1; otherwise 0.
+    private var termNumbers: [Int32] = []
+    private var terms = TermSets()
+    /// By key, the measures with sums that are not 0, as bits.
+    private var counted: [UInt64] = []
+
+    init(_ table: AggregateTable) { self.table = table }
+
+    /// Adds a key after all smaller ones.
+    mutating func add(_ key: Int64, _ keyTerms: [FigureTerm]) {
+        while termNumbers.count < key { termNumbers.append(0) }
+        termNumbers.append(Int32(terms.index(of: keyTerms) + 1))
+    }
+
+    @inline(__always)
+    private func termNumber(ofKey key: Int64) -> Int {
+        key < termNumbers.count ? Int(termNumbers[Int(key)]) : 0
+    }
+
+    func contains(_ key: Int64) -> Bool { termNumber(ofKey: key) != 0 }
+
+    /// The terms of a key with sums that are not 0, and the measures of these sums, as bits; nil for another key.
+    func counted(_ key: Int64) -> (terms: [FigureTerm], measures: UInt64)? {
+        guard key < counted.count, counted[Int(key)] != 0, contains(key) else { return nil }
+        return (terms[termNumber(ofKey: key) - 1], counted[Int(key)])
+    }
+
+    /// Adds the sums of a day to those of a figure.
+    ///
+    /// - Returns: whether any is not 0.
+    mutating func add(
+        _ day: DaySums, to sums: inout FigureAmounts, unknown: inout Set<Int>
+    ) -> Bool {
+        if counted.isEmpty { counted = Array(repeating: 0, count: termNumbers.count) }
+        var isCounted = false
+        day.forEachBorrowed { key, amounts, unknownBits in
+            let number = termNumber(ofKey: key)
+            var bits = unknownBits
+            for measure in amounts.indices where amounts[measure] != 0 {
+                bits |= 1 << UInt64(measure)
+            }
+            guard number != 0, bits != 0 else { return }
+            isCounted = true
+            counted[Int(key)] |= bits
+            let terms = terms[number - 1]
+            sums.add(amounts, terms)
+            guard unknownBits != 0 else { return }
+            for term in terms where unknownBits >> UInt64(term.rowMeasure) & 1 == 1 {
+                unknown.insert(term.measure)
+            }
+        }
+        return isCounted
+    }
+
+    /// Adds the records of the keys' rows in some slots.
+    func read(
+        _ slots: [Int64], _ snapshot: StoreSnapshot, into records: inout IndexedRecords
+    ) throws {
+        let index = try snapshot.contributions(of: table)
+        for slot in slots {
+            try index.forEach(inSlot: slot, where: { key, _ in contains(key) }) {
+                key, measures, runs in
+                records.add(runs, measures, terms[termNumber(ofKey: key) - 1])
+            }
+        }
+    }
+}
+
+/// Different lists of terms. Most rows of a table have the same one.
+private struct TermSets {
+    private var sets: [[FigureTerm]] = []
+
+    subscript(index: Int) -> [FigureTerm] { sets[index] }
+
+    mutating func index(of terms: [FigureTerm]) -> Int {
+        if let index = sets.lastIndex(where: { Self.areEqual($0, terms) }) { return index }
+        sets.append(terms)
+        return sets.count - 1
+    }
+
+    private static func areEqual(_ terms: [FigureTerm], _ others: [FigureTerm]) -> Bool {
+        terms.count == others.count
+            && zip(terms, others).allSatisfy {
+                $0.rowMeasure == $1.rowMeasure && $0.measure == $1.measure
+                    && $0.factor == $1.factor
+            }
     }
 }

@@ -51,14 +51,15 @@ package struct Explainer {
     ) throws -> Explanation {
         try explain(
             figure, measures: measures, limit: limit, progress: progress,
-            eachRow: { _, _, _, _ in }, atEnd: { _ in }, body)
+            eachRow: nil, atEnd: { _ in }, body)
     }
 
-    /// Explains within one snapshot of the stores. First visits the rows that count, and finally the stores.
+    /// Explains within one snapshot of the stores. First visits the rows that count, if that is wanted, and finally the
+    /// stores.
     func explain(
         _ figure: any Figure, measures: (any Figure) throws -> [String]?, limit: Int? = nil,
         progress: @escaping (_ count: Int, _ left: Int64) -> Void = { _, _ in },
-        eachRow: FigureScan.RowBody, atEnd: ([StoreSlice]) throws -> Void,
+        eachRow: FigureScan.RowBody?, atEnd: ([StoreSlice]) throws -> Void,
         _ body: (ExplainedRecord) throws -> Void
     ) throws -> Explanation {
         var states: [StreamPartition: Int64] = [:]
@@ -201,12 +202,8 @@ package struct Explainer {
                     let slots = try slice.snapshot.explainedSlots(
                         of: part.hourRanges, partition: partition)
                 else { return nil }
-                var records = IndexedRecords()
+                var records = try scan.records(of: streamPartition, slice.snapshot)
                 try records.addNotAccepted(in: slots, slice.snapshot)
-                for rows in (scan.rows[streamPartition] ?? [:]).values.joined() {
-                    try rows.read(slice.snapshot, into: &records)
-                }
-                if let refused = scan.refusals[streamPartition] { records.add(refused) }
                 records.settle()
                 guard !records.isAmbiguous else { return nil }
                 indexed[streamPartition] = records

@@ -20,6 +20,10 @@ package struct FigureAmounts: Sendable {
     var isZero: Bool { amounts.allSatisfy { $0 == 0 } }
 
     mutating func add(_ measures: [Int64], _ terms: [FigureTerm]) {
+        measures.withUnsafeBufferPointer { add($0, terms) }
+    }
+
+    mutating func add(_ measures: UnsafeBufferPointer<Int64>, _ terms: [FigureTerm]) {
         for term in terms where measures[term.rowMeasure] != 0 {
             add(Int128(measures[term.rowMeasure]) * term.factor, to: term.measure)
         }
@@ -46,9 +50,11 @@ struct FigureScan {
     private(set) var unknown: Set<Int> = []
     private var hours: [StreamPartition: Set<Hour>] = [:]
     /// The rows, by the names of their tables, for the index of explanations.
-    private(set) var rows: [StreamPartition: [String: [FigureRows]]] = [:]
+    private var rows: [StreamPartition: [String: [FigureRows]]] = [:]
+    /// The keys of other rows, with the slots of these.
+    private var keys: [StreamPartition: [(keys: FigureKeys, slots: [Int64])]] = [:]
     /// The rejected records that count, in a dump of such records.
-    private(set) var refusals: [StreamPartition: OffsetSet] = [:]
+    private var refusals: [StreamPartition: OffsetSet] = [:]
     /// The first hour with records that may count on the days of its rows; nil without such rows.
     private var firstOfDays: Hour?
     /// The currencies of amounts of money, by the figure's measure.
@@ -60,12 +66,22 @@ struct FigureScan {
         return found.first.flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// Scans all rows of the slices, and calls `body` with each that counts.
-    init(_ figure: any Figure, _ slices: [StoreSlice], _ body: RowBody) throws {
+    /// Scans all rows of the slices, and calls `body` with each that counts. Without `body` the rows of a day are added
+    /// up first where all rows of a key mean the same.
+    init(_ figure: any Figure, _ slices: [StoreSlice], _ body: RowBody?) throws {
         try figure.begin(slices)
         for (stream, tables) in figure.sources {
             for slice in slices where slice.stream == stream {
-                for table in tables { try add(table, of: slice, figure, body) }
+                for table in tables {
+                    // An hour beyond the years of four digits is looked at row by row.
+                    if body == nil, let terms = figure.termsOfKeys(of: table),
+                        try slice.snapshot.hourTexts().allSatisfy({ Hour(text: $0) != nil })
+                    {
+                        try addDays(table, of: slice, figure, terms)
+                    } else {
+                        try add(table, of: slice, figure, body)
+                    }
+                }
                 guard tables.isEmpty else { continue }
                 try slice.forEachRefusal { refusal in
                     guard figure.counts(refusal, topic: slice.snapshot.topic) else { return true }
@@ -81,12 +97,65 @@ struct FigureScan {
         }
     }
 
+    private mutating func addDays(
+        _ table: AggregateTable, of slice: StoreSlice, _ figure: any Figure,
+        _ terms: ([StoredValue]) -> [FigureTerm]?
+    ) throws {
+        var keys = FigureKeys(table)
+        try slice.snapshot.forEachKey(of: table) { key, columns in
+            if let terms = terms(columns) { keys.add(key, terms) }
+        }
+        var slots: [Int32: [Int64]] = [:]
+        for partition in slice.numbers.sorted() {
+            let streamPartition = StreamPartition(stream: slice.stream, partition: partition)
+            let wanted = keys
+            try slice.snapshot.forEachDaySums(
+                of: table, partition: partition, isHourWanted: figure.mayCount(inHour:),
+                isKeyWanted: wanted.contains
+            ) { found, day in
+                guard keys.add(day, to: &sums, unknown: &unknown) else { return }
+                for (text, slot) in found {
+                    slots[partition, default: []].append(slot)
+                    if let hour = Hour(text: text) {
+                        hours[streamPartition, default: []].insert(hour)
+                    }
+                }
+            }
+        }
+        for (partition, slots) in slots {
+            let streamPartition = StreamPartition(stream: slice.stream, partition: partition)
+            self.keys[streamPartition, default: []].append((keys, slots))
+        }
+        guard figure.observesRows || Self.currencyIndex(table) != nil else { return }
+        try slice.snapshot.forEachKey(of: table) { key, columns in
+            guard let (terms, measures) = keys.counted(key) else { return }
+            figure.observe(table, columns: columns)
+            addCurrency(of: columns, table, terms) { measures >> UInt64($0) & 1 == 1 }
+        }
+    }
+
+    private static func currencyIndex(_ table: AggregateTable) -> Int? {
+        table.columns.firstIndex { $0.name == "currency" }
+    }
+
+    /// Adds the currency of a row to the measures of money to which it adds.
+    private mutating func addCurrency(
+        of columns: [StoredValue], _ table: AggregateTable, _ terms: [FigureTerm],
+        _ isAmount: (_ rowMeasure: Int) -> Bool
+    ) {
+        guard let index = Self.currencyIndex(table), case .text(let currency) = columns[index]
+        else { return }
+        for term in terms
+        where MoneyByCurrency.isMoney(table.measures[term.rowMeasure]) && isAmount(term.rowMeasure)
+        {
+            currencies[term.measure, default: []].insert(currency)
+        }
+    }
+
     private mutating func add(
-        _ table: AggregateTable, of slice: StoreSlice, _ figure: any Figure, _ body: RowBody
+        _ table: AggregateTable, of slice: StoreSlice, _ figure: any Figure, _ body: RowBody?
     ) throws {
         let timeIndex = table.columns.firstIndex { $0.kind.isTime }
-        let currencyIndex = table.columns.firstIndex { $0.name == "currency" }
-        let isMoney = table.measures.map(MoneyByCurrency.isMoney)
         var found: [Int32: FigureRows] = [:]
         // Rows of a slot are adjacent.
         var lastSlot: Int64?
@@ -101,11 +170,7 @@ struct FigureScan {
             if row.unknown != 0 {
                 for term in terms where row[term.rowMeasure] == nil { unknown.insert(term.measure) }
             }
-            if let currencyIndex, case .text(let currency) = columns[currencyIndex] {
-                for term in terms where isMoney[term.rowMeasure] && row[term.rowMeasure] != 0 {
-                    currencies[term.measure, default: []].insert(currency)
-                }
-            }
+            addCurrency(of: columns, table, terms) { row[$0] != 0 }
             let streamPartition = StreamPartition(stream: slice.stream, partition: partition)
             found[partition, default: FigureRows(table)].add(number, terms)
             if number.slot != lastSlot, let timeIndex, case .text(let text) = columns[timeIndex] {
@@ -118,7 +183,7 @@ struct FigureScan {
                     hours[streamPartition, default: []].insert(hour)
                 }
             }
-            try body(streamPartition, table, columns, row)
+            try body?(streamPartition, table, columns, row)
         }
         add(found, of: table, slice.stream)
     }
@@ -134,6 +199,21 @@ struct FigureScan {
 }
 
 extension FigureScan {
+    /// The records of the figure in one partition, from the index of its store.
+    func records(
+        of streamPartition: StreamPartition, _ snapshot: StoreSnapshot
+    ) throws -> IndexedRecords {
+        var records = IndexedRecords()
+        for rows in (rows[streamPartition] ?? [:]).values.joined() {
+            try rows.read(snapshot, into: &records)
+        }
+        for (keys, slots) in keys[streamPartition] ?? [] {
+            try keys.read(slots, snapshot, into: &records)
+        }
+        if let refused = refusals[streamPartition] { records.add(refused) }
+        return records
+    }
+
     /// Adds the rows of postbacks in some hours that would count if they were trusted or had won.
     mutating func addConcerned(
         _ figure: any Figure, _ slice: StoreSlice, _ ranges: [StreamPartition: RecordRanges]

@@ -46,6 +46,9 @@ package protocol Figure: AnyObject {
     func begin(_ slices: [StoreSlice]) throws
     /// The contributions of a stored row; nil when it is not selected.
     func terms(of table: AggregateTable, columns: [StoredValue]) -> [FigureTerm]?
+    /// Returns the contributions of a row by its columns with an empty time, for a table of which every row in an hour
+    /// that may count has the same ones. Nil for a table of which the contributions depend on the time.
+    func termsOfKeys(of table: AggregateTable) -> ((_ columns: [StoredValue]) -> [FigureTerm]?)?
     /// Whether a row that does not count (untrusted, or superseded) matches the conditions on its columns.
     func concerns(_ table: AggregateTable, columns: [StoredValue]) -> Bool
     /// Whether rows of an hour, or of the day that begins then, may count. Records of other hours add to rows of daily
@@ -55,7 +58,9 @@ package protocol Figure: AnyObject {
     func choice(of table: AggregateTable) -> RowChoice
     /// Whether a rejected record counts, in a dump of such records.
     func counts(_ refusal: StoredRefusal, topic: String) -> Bool
-    /// Notes a counted row, because others may count as a result.
+    /// Whether other rows may count because of counted ones.
+    var observesRows: Bool { get }
+    /// Notes a counted row.
     func observe(_ table: AggregateTable, columns: [StoredValue])
 }
 
@@ -89,6 +94,8 @@ extension Figure {
 
     /// Most dumps are sums.
     package func counts(_: StoredRefusal, topic _: String) -> Bool { false }
+
+    package var observesRows: Bool { false }
 
     package func observe(_: AggregateTable, columns _: [StoredValue]) {}
 }
@@ -250,6 +257,20 @@ package final class DumpFigure: Figure {
     }
 
     package func terms(of table: AggregateTable, columns: [StoredValue]) -> [FigureTerm]? {
+        guard let terms = terms(of: table), values(of: table, columns) != nil else { return nil }
+        return terms
+    }
+
+    package func termsOfKeys(of table: AggregateTable) -> (([StoredValue]) -> [FigureTerm]?)? {
+        guard !hasOwnDays, !countsByHour(table) else { return nil }
+        return { [self] columns in
+            selection.includesBesideTime(valuesWithDay(of: table, columns).values)
+                ? terms(of: table) : nil
+        }
+    }
+
+    /// The terms of every selected row of a table; nil for one that is not read.
+    private func terms(of table: AggregateTable) -> [FigureTerm]? {
         if lastTerms?.table != table.name {
             let isRead = sources.contains { $0.tables.contains { $0.name == table.name } }
             let first = firstMeasure(of: table)
@@ -260,8 +281,7 @@ package final class DumpFigure: Figure {
                     : nil
             )
         }
-        guard let terms = lastTerms?.terms, values(of: table, columns) != nil else { return nil }
-        return terms
+        return lastTerms?.terms
     }
 
     /// Whether a row of postbacks would be selected if it were trusted and winning. Only such postbacks have decoded

@@ -289,6 +289,10 @@ package final class FunnelFigure: Figure {
             })
     }
 
+    package var observesRows: Bool {
+        sources.contains { $0.stream == StoreNotificationsFold.streamName }
+    }
+
     /// Notes the app of a counted row.
     package func observe(_ table: AggregateTable, columns: [StoredValue]) {
         guard let source = source(of: table), !source.isOfApps,
@@ -308,11 +312,31 @@ package final class FunnelFigure: Figure {
             else { return nil }
             return entry.amounts.map { term($0, $1) }
         }
+        guard let terms = terms(of: entry), values(of: entry, at: time(of: entry)) != nil
+        else { return nil }
+        return terms
+    }
+
+    package func termsOfKeys(of table: AggregateTable) -> (([StoredValue]) -> [FigureTerm]?)? {
+        // Bounds depend on the model in effect, and days of installs on the hour of the postback.
+        guard let source = source(of: table), !source.isOfApps, !table.hasDays,
+            request.dateRule != .install,
+            bounds == .absent || !PostbacksFold.tables.contains(where: { $0.name == table.name })
+        else { return nil }
+        return { [self] columns in
+            guard let entry = source.entry(AnyTableRow(columns), self),
+                let terms = terms(of: entry),
+                selection.includesBesideTime(allValues(of: entry, day: ""))
+            else { return nil }
+            return terms
+        }
+    }
+
+    /// The contributions of an entry; nil without one.
+    private func terms(of entry: FunnelEntry) -> [FigureTerm]? {
         let ofBounds = boundTerms(entry)
         let counts = entry.counts.filter { indices[$0.measure] != nil }
-        guard !counts.isEmpty || !entry.amounts.isEmpty || !ofBounds.isEmpty,
-            values(of: entry, at: time(of: entry)) != nil
-        else { return nil }
+        guard !counts.isEmpty || !entry.amounts.isEmpty || !ofBounds.isEmpty else { return nil }
         // Amounts of different currencies are never added.
         let suffix = entry.currency.isEmpty ? "" : " \(entry.currency)"
         return counts.compactMap { index, measure in

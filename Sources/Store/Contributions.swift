@@ -359,30 +359,27 @@ package final class ContributionReading {
                     """))
     }
 
-    /// Calls `body` with the records that added to rows of a slot: the index of the row's key, the measures to which each
-    /// of the records added, and the runs of their offsets, in order.
+    /// Calls `body` with the records that added to rows of a slot, in order of their keys: the row's key, the measures
+    /// to which each of the records added, and the runs of their offsets, in order.
     ///
-    /// - Parameter keys: the keys of the rows, in order; nil for all rows of the slot, with index 0.
+    /// - Parameter isWanted: whether to read the records that added to these measures of a row.
     /// - Throws: `StoreError.damaged`.
     package func forEach(
-        inSlot slot: Int64, keys: [Int64]?,
-        _ body: (_ index: Int, _ measures: AddedMeasures, _ runs: ArraySlice<OffsetRun>) -> Void
+        inSlot slot: Int64, where isWanted: (_ key: Int64, _ measures: AddedMeasures) -> Bool,
+        _ body: (_ key: Int64, _ measures: AddedMeasures, _ runs: ArraySlice<OffsetRun>) -> Void
     ) throws {
         var runs: [OffsetRun] = []
         blocks.begin()
         blocks.bind(slot)
         blocks.bind(name)
         while try StoreError.naming("read", path, blocks.next) {
-            var index = 0
             let isWhole = ContributionBlock.read(blocks.bytes(0)) { group in
-                if let keys {
-                    while index < keys.count, keys[index] < group.key { index += 1 }
-                    guard index < keys.count, keys[index] == group.key else { return true }
-                }
+                let measures = measures(group.measures)
+                guard isWanted(group.key, measures) else { return true }
                 runs.removeAll(keepingCapacity: true)
                 guard group.forEachRun({ runs.append(OffsetRun(first: $0, count: $1)) })
                 else { return false }
-                body(index, measures(group.measures), runs[...])
+                body(group.key, measures, runs[...])
                 return true
             }
             guard isWhole else {

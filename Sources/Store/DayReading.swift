@@ -92,15 +92,37 @@ package struct DaySums: Sendable {
     private let measureCount: Int
     /// For each key the position of its sums, from 1; otherwise 0.
     private var starts: [Int32] = []
-    private var keys: [Int64] = []
+    /// The keys of the sums; one may have several.
+    package private(set) var keys: [Int64] = []
+    /// The slots with rows.
+    private(set) var slots: [Int64] = []
     private var sums: [Int64] = []
     /// The unknown sums of each key, as bits.
     private var unknown: [UInt64] = []
 
     init(of slots: [Int64], _ rows: SlotRows, measureCount: Int) throws {
         self.measureCount = measureCount
-        for slot in slots { try rows.forEach(in: slot) { add($0, unknown: rows.unknown(in: $0)) } }
+        for slot in slots {
+            try rows.forEach(in: slot) { row in
+                add(row, unknown: rows.unknown(in: row))
+                if self.slots.last != slot { self.slots.append(slot) }
+            }
+        }
         starts = []
+    }
+
+    /// Calls `body` with the sums of each key as borrowed memory: the amounts, and the unknown ones as bits.
+    package func forEachBorrowed(
+        _ body: (_ key: Int64, _ amounts: UnsafeBufferPointer<Int64>, _ unknown: UInt64)
+            throws -> Void
+    ) rethrows {
+        try sums.withUnsafeBufferPointer { sums in
+            for (index, key) in keys.enumerated() {
+                let start = index * measureCount
+                let amounts = UnsafeBufferPointer(rebasing: sums[start..<start + measureCount])
+                try body(key, amounts, unknown[index])
+            }
+        }
     }
 
     /// Calls `body` with the sums of each key, or with several for a key if a sum would not fit 64 bits.

@@ -27,6 +27,8 @@ package struct RowChoice {
 /// Reads the rows of aggregates in one state of a store.
 final class RowReading {
     private typealias Slot = (number: Int64, partition: Int32)
+    /// One of the day's hours, and the slots of all.
+    private typealias Day = (hour: String, slots: [Int64])
 
     private let db: Database
     private let path: String
@@ -66,8 +68,7 @@ final class RowReading {
     func forEachKey(
         of table: AggregateTable, _ body: (_ key: Int64, _ columns: [StoredValue]) throws -> Void
     ) throws {
-        let keys = try keys(of: table)
-        for key in try keys.numbers() { try body(key, keys.columns(ofKey: key, time: .text(""))) }
+        try keys(of: table).forEach(body)
     }
 
     /// Calls `body` with the key of each row of an hour, and its measures.
@@ -118,9 +119,8 @@ final class RowReading {
         ) throws -> Void
     ) throws {
         let keys = try keys(of: table)
-        let wanted = try keys.wanted(by: choice)
         // In order of their texts, so that the hours of a day are adjacent. A text without a day has an empty one.
-        var days: [(hour: String, slots: [Int64])] = []
+        var days: [Day] = []
         let ownDay = table.hasDays ? nil : ownDay
         var last: String?
         for hour in try hours() where choice.isHourWanted(hour.text) {
@@ -130,17 +130,59 @@ final class RowReading {
             days[days.count - 1].slots += hour.slots.filter { partitions.contains($0.partition) }
                 .map(\.number)
         }
-        days.removeAll(where: \.slots.isEmpty)
+        try forEachDay(of: table, keys.wanted(by: choice), days) { hour, sums in
+            let time = Self.time(of: hour, in: table)
+            try body(hour, sums) { try keys.columns(ofKey: $0, time: time) }
+        }
+    }
+
+    /// Calls `body` with the sums of each day's rows of some keys in one partition.
+    ///
+    /// - Parameters:
+    ///   - isHourWanted: whether to read the rows of an hour.
+    ///   - isKeyWanted: whether to read the rows of a key.
+    ///   - body: gets the hours and slots with such rows, and the sums.
+    /// - Throws: `damaged` for rows without a key.
+    func forEachDay(
+        of table: AggregateTable, partition: Int32, isHourWanted: (String) -> Bool,
+        isKeyWanted: (Int64) -> Bool,
+        _ body: (_ slots: [(hour: String, slot: Int64)], _ sums: DaySums) throws -> Void
+    ) throws {
+        let keys = try keys(of: table)
+        let numbers = try keys.numbers()
+        let wanted = numbers.filter(isKeyWanted)
+        let isEvery = wanted.count == numbers.count
+        guard isEvery || !wanted.isEmpty else { return }
+        var days: [Day] = []
+        var texts: [Int64: String] = [:]
+        for hour in try hours() where isHourWanted(hour.text) {
+            let slots = hour.slots.filter { $0.partition == partition }.map(\.number)
+            for slot in slots { texts[slot] = hour.text }
+            if days.last.map({ Self.day(of: $0.hour) != Self.day(of: hour.text) }) ?? true {
+                days.append((hour.text, []))
+            }
+            days[days.count - 1].slots += slots
+        }
+        let known = isEvery ? Set(numbers) : []
+        try forEachDay(
+            of: table, isEvery ? .all : WantedKeys(wanted, of: numbers.count), days
+        ) { _, sums in
+            if isEvery { for key in sums.keys where !known.contains(key) { try keys.require(key) } }
+            try body(sums.slots.map { (texts[$0] ?? "", $0) }, sums)
+        }
+    }
+
+    /// Calls `body` with the sums of each day.
+    private func forEachDay(
+        of table: AggregateTable, _ wanted: WantedKeys, _ days: [Day],
+        _ body: (_ hour: String, _ sums: DaySums) throws -> Void
+    ) throws {
+        let days = days.filter { !$0.slots.isEmpty }
         let reading = DayReading(of: table, wanted, days: days.map(\.slots), path: path)
-        if try reading.isLong(keys: keys.count()) { reading.readBeside(db) }
+        if try reading.isLong(keys: keys(of: table).count()) { reading.readBeside(db) }
         defer { reading.end() }
         let rows = try SlotRows(of: table, wanted, db, path: path)
-        for (index, day) in days.enumerated() {
-            let time = Self.time(of: day.hour, in: table)
-            try body(day.hour, reading.take(index, rows)) {
-                try keys.columns(ofKey: $0, time: time)
-            }
-        }
+        for (index, day) in days.enumerated() { try body(day.hour, reading.take(index, rows)) }
     }
 
     private static func time(of hour: String, in table: AggregateTable) -> StoredValue {
@@ -166,7 +208,8 @@ private final class AggregateKeys {
     /// The index of the hour or day column, which belongs to the slot.
     private let timeIndex: Int?
     private let db: Database
-    /// Nil if the file lacks the aggregate.
+    /// What to select from the keys; nil if the file lacks the aggregate.
+    private let selected: String?
     private let row: StatementRow?
     private var cached: [Int64: [StoredValue]] = [:]
     /// The most cached keys; about fifty megabytes.
@@ -185,16 +228,14 @@ private final class AggregateKeys {
                 path: path, table: table.name, columns: missing.sorted())
         }
         guard !found.isEmpty else {
-            row = nil
+            (selected, row) = (nil, nil)
             return
         }
         let names = table.columns.map { $0.kind.isTime ? "''" : $0.name }
-        row = StatementRow(
-            try db.makeStatement(
-                sql: """
-                    SELECT \((["key"] + names).joined(separator: ", ")) FROM \(table.sqlName)_keys
-                    WHERE key = ?
-                    """))
+        let selected =
+            "SELECT \((["key"] + names).joined(separator: ", ")) FROM \(table.sqlName)_keys"
+        self.selected = selected
+        row = StatementRow(try db.makeStatement(sql: "\(selected) WHERE key = ?"))
     }
 
     /// The columns of a key's row in a slot.
@@ -208,8 +249,24 @@ private final class AggregateKeys {
 
     func wanted(by choice: RowChoice) throws -> WantedKeys {
         guard let isWanted = choice.isKeyWanted else { return .all }
-        let wanted = try numbers().filter { isWanted(try columns(ofKey: $0, time: .text(""))) }
-        return try WantedKeys(wanted, of: count())
+        var (wanted, count): ([Int64], Int) = ([], 0)
+        try forEach { key, columns in
+            count += 1
+            guard isWanted(columns) else { return }
+            wanted.append(key)
+            keep(columns, ofKey: key)
+        }
+        return WantedKeys(wanted, of: count)
+    }
+
+    /// Calls `body` with each key and its columns, with an empty time, in order of the keys.
+    func forEach(_ body: (_ key: Int64, _ columns: [StoredValue]) throws -> Void) throws {
+        guard let selected else { return }
+        let row = StatementRow(try db.makeStatement(sql: "\(selected) ORDER BY key"))
+        row.begin()
+        while try StoreError.naming("read", path, row.next) {
+            try body(row.integer(0), columns(of: row))
+        }
     }
 
     func count() throws -> Int {
@@ -236,14 +293,22 @@ private final class AggregateKeys {
                 path: path,
                 detail: "\(table.sqlName)_keys has no key \(key), but a row of sums uses it")
         }
-        let columns = kinds.indices.map { index -> StoredValue in
+        let columns = columns(of: row)
+        keep(columns, ofKey: key)
+        return columns
+    }
+
+    private func columns(of row: StatementRow) -> [StoredValue] {
+        kinds.indices.map { index in
             switch kinds[index] {
             case .hour, .day, .text: .text(row.text(index + 1))
             case .integer, .boolean: .integer(row.integer(index + 1))
             }
         }
+    }
+
+    private func keep(_ columns: [StoredValue], ofKey key: Int64) {
         if cached.count >= Self.mostCached { cached.removeAll(keepingCapacity: true) }
         cached[key] = columns
-        return columns
     }
 }

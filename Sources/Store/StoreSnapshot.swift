@@ -201,6 +201,18 @@ package struct StoreSnapshot {
         try rows.forEachDay(of: table, partitions: partitions, choice, by: day, body)
     }
 
+    /// Calls `body` with the sums of each day's rows of some keys in one partition: the hours and slots with such rows,
+    /// and the sums by key.
+    package func forEachDaySums(
+        of table: AggregateTable, partition: Int32, isHourWanted: (_ hour: String) -> Bool,
+        isKeyWanted: (_ key: Int64) -> Bool,
+        _ body: (_ slots: [(hour: String, slot: Int64)], _ sums: DaySums) throws -> Void
+    ) throws {
+        try rows.forEachDay(
+            of: table, partition: partition, isHourWanted: isHourWanted, isKeyWanted: isKeyWanted,
+            body)
+    }
+
     /// The refused records of a partition from an offset on, in order, without their bytes; at most `limit` of them.
     package func refused(
         partition: Int32, from offset: Int64 = .min, limit: Int = .max

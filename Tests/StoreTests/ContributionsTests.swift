@@ -199,8 +199,9 @@ struct ContributionsTests {
             for (number, partition, columns) in rows {
                 guard case .text(let hour) = columns[0], case .integer(let reason)? = columns.last
                 else { continue }
-                try reading.forEach(inSlot: number.slot, keys: [number.key]) {
-                    _, measures, runs in
+                try reading.forEach(
+                    inSlot: number.slot, where: { key, _ in key == number.key }
+                ) { _, measures, runs in
                     for offset in runs.flatMap({ $0.first..<$0.first + Int64($0.count) }) {
                         let (isNew, _) = found.insert(
                             Added(
