@@ -18,7 +18,7 @@ package struct ExplainReport {
 
     package let dump: String
     package let conditions: [String]
-    private let limit: Int
+    package let limit: Int
     /// Records before this time are included in sums, but not listed.
     private let fromMilliseconds: Int64?
     package private(set) var counted: [Entry] = []

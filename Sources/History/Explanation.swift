@@ -88,7 +88,7 @@ package struct Explanation: Sendable {
             }
             guard isVerified else {
                 return
-                    "by the index of the store, \(records) to \(measure.label), which is \(stored)"
+                    "\(measure.label) is \(stored): \(records) to it, by the index of the store"
             }
             guard stored != measure.found else {
                 return

@@ -192,7 +192,7 @@ struct SubscriptionsPageTests {
         #expect(page.contains(">\(ShownValue.money(total, "USD"))</strong>"))
         #expect(page.contains("<summary>Converted amounts by day</summary>"))
         // The index has counted the records; folding them again gives the same.
-        #expect(page.contains("by the index of the store, "))
+        #expect(page.contains("to it, by the index of the store"))
         let address = request.explanation(of: "cost_micros", where: []).text + "&verify=true"
         let verified = try asker.page(address).text
         #expect(verified.contains("adds up: ") && !verified.contains("does not add up"))

@@ -18,7 +18,8 @@ struct ExplainCommand: CellCommand {
 
             The stores keep which records added to a number for explain_days (a key of the stream's file), so the \
             answer is quick. --verify reads all records of these hours from the log and folds them again, on all \
-            cores. Weir does so by itself for a few thousand records, and for numbers that the store does not cover.
+            cores. Weir does so by itself if at most 20,000 offsets are to be read, and for numbers that the store does \
+            not cover.
 
             Also prints the records of the same hours that do not count, and why: duplicates (of postbacks, \
             notifications and costs with the offset of the original), conflicts, overflows, untrusted postbacks and \
@@ -145,11 +146,13 @@ extension ExplainReport {
                 "\(measure.label.withoutControls) = \(measure.stored.map { "\($0)" } ?? "unknown")"
                     + (units.map { " (\($0.plainText))" } ?? "") + "\n")
         }
-        try output.write("\nrecords that count:\n")
-        let hasReason = counted.contains { $0.reason != nil }
-        try output.write(
-            shown: table(
-                counted, explanation.measures, withReason: hasReason, isInUnits: isInUnits))
+        if limit > 0 {
+            try output.write("\nrecords that count:\n")
+            let hasReason = counted.contains { $0.reason != nil }
+            try output.write(
+                shown: table(
+                    counted, explanation.measures, withReason: hasReason, isInUnits: isInUnits))
+        }
         if !leftOut.isEmpty {
             try output.write("\nleft out:\n")
             try output.write(shown: table(leftOut, [], withReason: true))
