@@ -7,8 +7,8 @@ package class Deltas {
     fileprivate let measureCount: Int
     /// The measures of all rows, row after row.
     fileprivate final var sums: [Int64] = []
-    /// The index of each row's last contribution; negative for a row that the batch does not touch.
-    fileprivate final var lastContributions: [Int32] = []
+    /// Where each row stands in the batch.
+    fileprivate final var standings: [RowStanding] = []
     fileprivate final var touched: [Int] = []
     private final var contributions: [RowContribution] = []
     /// The measures of contributions, each once.
@@ -16,6 +16,8 @@ package class Deltas {
     /// The row of the last `row` or `add`, and the measures to which the record has added so far.
     private final var openRow = -1
     private final var openMeasures: AddedMeasures = []
+    /// Whether the open contribution may go on with the row's previous one.
+    private final var mayGoOn = false
     /// The partition of the last record, and the first offset of the batch in it.
     private final var partition: Int32 = -1
     private final var firstOffset: Int64 = 0
@@ -50,9 +52,9 @@ package class Deltas {
         partition = -1
         firstOffsets.removeAll(keepingCapacity: true)
         hasContributions = true
-        guard keepingRows, lastContributions.count < 65_536 else { return forgetRows() }
+        guard keepingRows, standings.count < 32_768 else { return forgetRows() }
         for row in touched {
-            lastContributions[row] = -1
+            standings[row] = RowStanding()
             for index in row * measureCount..<(row + 1) * measureCount { sums[index] = 0 }
         }
         touched.removeAll(keepingCapacity: true)
@@ -60,7 +62,7 @@ package class Deltas {
 
     fileprivate func forgetRows() {
         touched.removeAll()
-        lastContributions.removeAll()
+        standings.removeAll()
         sums.removeAll()
         generation = RowGeneration()
     }
@@ -84,17 +86,18 @@ package class Deltas {
         if position.partition != partition { begin(position) }
         let offset = self.offset(of: position)
         if openRow >= 0 {
-            if openRow == row, contributions[Int(lastContributions[row])].first == offset { return }
+            if openRow == row, contributions[Int(standings[row].last)].first == offset { return }
             close()
         }
-        let last = lastContributions[row]
-        if last < 0 {
+        let standing = standings[row]
+        if standing.last < 0 {
             touched.append(row)
-        } else if contributions[Int(last)].end == offset &+ 1 {
+        } else if standing.end == offset &+ 1 {
             // The record has touched another row since.
             return reopen(row)
         }
-        append(RowContribution(first: offset, previous: last), toRow: row)
+        append(RowContribution(first: offset, previous: standing.last), toRow: row)
+        mayGoOn = standing.last >= 0 && standing.end == offset
     }
 
     /// The offset of a record, from the partition's first one.
@@ -107,10 +110,12 @@ package class Deltas {
 
     @inline(__always)
     private final func append(_ contribution: RowContribution, toRow row: Int) {
-        lastContributions[row] = Int32(contributions.count)
+        standings[row] = RowStanding(
+            last: Int32(contributions.count), end: contribution.end)
         contributions.append(contribution)
         openRow = row
         openMeasures = []
+        mayGoOn = true
     }
 
     private final func begin(_ position: FoldPosition) {
@@ -122,17 +127,17 @@ package class Deltas {
     /// Ends what the record adds to the open row. A run goes on if the record before has added to the same measures.
     @inline(__always)
     private final func close() {
-        let last = Int(lastContributions[openRow])
+        let last = Int(standings[openRow].last)
         let measures = number(of: openMeasures)
         contributions[last].measures = measures
         let previous = Int(contributions[last].previous)
-        if previous >= 0, contributions[previous].measures == measures,
+        if mayGoOn, previous >= 0, contributions[previous].measures == measures,
             contributions[previous].end == contributions[last].first,
             contributions[previous].count < .max, last == contributions.count - 1
         {
             contributions[previous].count += 1
             contributions.removeLast()
-            lastContributions[openRow] = Int32(previous)
+            standings[openRow].last = Int32(previous)
         }
         openRow = -1
     }
@@ -151,7 +156,7 @@ package class Deltas {
     /// Goes on with what the last record of a row adds to it.
     private final func reopen(_ row: Int) {
         if openRow >= 0 { close() }
-        let last = Int(lastContributions[row])
+        let last = Int(standings[row].last)
         let measures = measureSets[Int(contributions[last].measures)]
         if contributions[last].count > 1 {
             contributions[last].count -= 1
@@ -160,6 +165,7 @@ package class Deltas {
         }
         openRow = row
         openMeasures = measures
+        mayGoOn = true
     }
 
     /// Calls `body` with each run of records that added to a row, from the last to the first: the offsets of records, one
@@ -170,7 +176,7 @@ package class Deltas {
         if openRow >= 0 { close() }
         let first = firstOffsets[partitionHour(ofRow: row).partition] ?? 0
         contributions.withUnsafeBufferPointer { contributions in
-            var index = lastContributions[row]
+            var index = standings[row].last
             while index >= 0 {
                 let contribution = contributions[Int(index)]
                 if contribution.measures != 0 {
@@ -226,6 +232,14 @@ package struct AddedMeasures: OptionSet, Hashable, Sendable {
     /// One measure, by its index in the table.
     @inline(__always)
     package init(measure: Int) { rawValue = 1 << UInt64(truncatingIfNeeded: measure) }
+}
+
+/// Where a row stands in a batch, beside its sums.
+private struct RowStanding {
+    /// The index of the row's last contribution; negative for a row that the batch does not touch.
+    var last: Int32 = -1
+    /// The end of that contribution.
+    var end: UInt32 = 0
 }
 
 /// Consecutive records that touch a row in the same measures.
@@ -328,7 +342,7 @@ package final class DeltaTable<Key: RowKey>: Deltas {
     private func insert(_ row: Row, hash: UInt64, slot: Int) -> Int {
         let index = rows.count
         rows.append(row)
-        lastContributions.append(-1)
+        standings.append(RowStanding())
         for _ in 0..<measureCount { sums.append(0) }
         slots.insert(index, at: slot) { row in
             Self.hash(self.hash(rows[row].key), rows[row].partition, rows[row].hour)

@@ -64,7 +64,20 @@ package struct SymbolTable {
     }
 
     package mutating func intern(decimal number: Int64) -> Symbol {
-        intern(String(number))
+        // The most digits of 64 bits, and a sign.
+        withUnsafeTemporaryAllocation(byteCount: 20, alignment: 1) { text in
+            var (rest, start) = (number.magnitude, text.count)
+            repeat {
+                start -= 1
+                text[start] = UInt8(ascii: "0") + UInt8(rest % 10)
+                rest /= 10
+            } while rest > 0
+            if number < 0 {
+                start -= 1
+                text[start] = UInt8(ascii: "-")
+            }
+            return intern(UnsafeRawBufferPointer(rebasing: text[start...]))
+        }
     }
 
     @inline(__always)

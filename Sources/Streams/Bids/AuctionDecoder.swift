@@ -98,12 +98,10 @@ struct AuctionDecoder {
     ) -> BidsEvent.Bid {
         let members = bid.members(Self.bidNames)
         let impID = faults.text(members[1], "response.seatbid[].bid[].impid")
-        let impression = impID.flatMap { id in
-            impressions.first(withID: id)
-        }
+        let impression = impID.flatMap { impressions.index(ofID: $0) }
         let ext = faults.object(members[2], "response.seatbid[].bid[].ext")
         let skadn = ext?.member("skadn").map { Skadn($0) }
-        let fault = skadn?.firstFault(offer: impression?.skadn)
+        let fault = skadn?.firstFault(offer: impression.flatMap { impressions[$0].skadn })
         return BidsEvent.Bid(
             seat: seat,
             campaign: skadn?.campaignKey(&symbols) ?? .unknown,
@@ -115,22 +113,23 @@ struct AuctionDecoder {
             fault: fault)
     }
 
+    /// - Parameter impression: its index.
     private func overlay(
-        _ impression: Impression?, _ overlay: JSONValue?, isValid: Bool
+        _ impression: Int?, _ overlay: JSONValue?, isValid: Bool
     ) -> BidsEvent.OverlayFlags {
         var flags = BidsEvent.OverlayFlags()
-        if let signal = impression?.skadn?.overlay {
+        if let signal = impression.flatMap({ impressions[$0].skadn?.overlay }) {
             flags.isSignalled = signal.isArray ? !signal.elements.isEmpty : signal.flag == true
         }
         if let overlay, overlay.isObject {
             flags.isRequested = Self.isAllowed(overlay.member("present"))
         }
         guard let overlay, flags.isSignalled, flags.isRequested, isValid, device.showsOverlays,
-            let impression, impression.showsOverlays
+            let impression, impressions[impression].showsOverlays
         else { return flags }
         flags.isEligible = true
         flags.isClickTracked =
-            Self.isAllowed(overlay.member("click")) && impression.tracksClicks
+            Self.isAllowed(overlay.member("click")) && impressions[impression].tracksClicks
         return flags
     }
 
@@ -222,12 +221,17 @@ private struct ImpressionList {
         }
     }
 
-    func first(withID id: UnsafeRawBufferPointer) -> Impression? {
+    /// Impressions are large: read parts of them in place.
+    subscript(index: Int) -> Impression {
+        _read { yield impressions[index] }
+    }
+
+    /// The index of the first impression with an id.
+    func index(ofID id: UnsafeRawBufferPointer) -> Int? {
         guard impressions.count > Self.fewEnough else {
-            return impressions.first { $0.id?.equals(id) == true }
+            return impressions.indices.first { impressions[$0].id?.equals(id) == true }
         }
         return indices[RowHasher.hash(id)]?.first { impressions[$0].id?.equals(id) == true }
-            .map { impressions[$0] }
     }
 
     private mutating func add(_ index: Int) {
