@@ -10,14 +10,17 @@ import Synchronization
 ///
 /// `@unchecked Sendable`: between `start` and `finish` only its lane's thread uses a fold.
 final class Lanes<Fold: StreamFold>: @unchecked Sendable {
-    let folds: FoldLanes<Fold>
+    private(set) var folds: FoldLanes<Fold>
+    /// Folds without effects, which go on while the effects of `folds` are stored; nil if these are stored first.
+    private var others: FoldLanes<Fold>?
     private let queues: [DispatchQueue]
     private let group = DispatchGroup()
     private let failure = Mutex<(any Error)?>(nil)
     private var upcoming: Fold.Prepared?
 
-    init(_ folds: FoldLanes<Fold>) {
+    init(_ folds: FoldLanes<Fold>, others: FoldLanes<Fold>?) {
         self.folds = folds
+        self.others = others
         queues = folds.folds.indices.map { DispatchQueue(label: "lane \($0)") }
     }
 
@@ -45,6 +48,28 @@ final class Lanes<Fold: StreamFold>: @unchecked Sendable {
     /// Waits until every lane has stopped, and ignores their errors.
     func settle() {
         group.wait()
+    }
+
+    /// Whether other folds can go on.
+    var canTakeTurns: Bool { others != nil }
+
+    /// Goes on with the other folds; call it after `finish`, when these are cleared. Returns the folds with the effects
+    /// up to now.
+    func takeTurns() -> FoldLanes<Fold>? {
+        guard let next = others else { return nil }
+        let full = folds
+        full.handOver(to: next)
+        (folds, others) = (next, full)
+        return full
+    }
+
+    /// Waits until every lane has stopped, and forgets all effects.
+    func discard() {
+        group.wait()
+        upcoming = nil
+        failure.withLock { $0 = nil }
+        folds.clear()
+        others?.clear()
     }
 
     private func fold(_ prepared: Fold.Prepared, in lane: Int) {

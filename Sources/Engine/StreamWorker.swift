@@ -218,7 +218,9 @@ extension StreamFold {
             patience: EmissionPatience(
                 address: log.address, stop: stop, logger: logger, metrics: metrics))
         return Worker(
-            lanes: folds, store: store, reader: reader, emitter: isArchive ? nil : emitter,
+            lanes: folds,
+            others: try makeOtherLanes(folds, rules, topic: stream.topic, memory: store),
+            store: store, reader: reader, emitter: isArchive ? nil : emitter,
             settings: settings,
             configuration: rules.configuration, stop: stop, logger: logger,
             metrics: metrics,

@@ -38,14 +38,15 @@ package final class Worker<Fold: StreamFold> {
     private var awaited: AwaitedBatch?
 
     package init(
-        lanes: [Fold], store: AggregateStore, reader: any LogReader, emitter: Emitter?,
+        lanes: [Fold], others: [Fold]? = nil, store: AggregateStore, reader: any LogReader,
+        emitter: Emitter?,
         settings: WorkerSettings, configuration: FoldConfiguration, stop: StopSignal,
         logger: Logger, metrics: WorkerMetrics? = nil,
         configurationFiles: FollowedConfiguration? = nil,
         interruption: @escaping () -> Bool = { false }, patience: BrokerPatience? = nil,
         openReader: LogIdentityCheck.OpenReader? = nil
     ) {
-        self.lanes = Lanes(FoldLanes(lanes))
+        self.lanes = Lanes(FoldLanes(lanes), others: others.map(FoldLanes.init))
         self.store = store
         store.explainDays = settings.explainDays
         follower = TopicFollower(
@@ -153,6 +154,7 @@ package final class Worker<Fold: StreamFold> {
         switch reading {
         case .assigned(let partitions):
             try foldPending()
+            try finishCommit()
             try take(partitions)
             metrics?.updateAssignment(rememberedIDs: rememberedIDs)
             try emit(Set(partitions))
@@ -188,9 +190,11 @@ package final class Worker<Fold: StreamFold> {
             // Commits check this by themselves.
             try store.requireInPlace()
             try follower.waiting { try reader.requireAnswer() }
-            return !(settings.untilEnd && isAtEnd)
         }
-        return !(settings.untilEnd && isAtEnd)
+        guard settings.untilEnd, isAtEnd else { return true }
+        // It may return to earlier records.
+        try finishCommit()
+        return !isAtEnd
     }
 
     /// The wait of the next read for records.
@@ -202,8 +206,8 @@ package final class Worker<Fold: StreamFold> {
     /// Folds the pending batch to its end, and commits it with the gathered ones. If another batch follows, the
     /// commit may wait for that: the more records it has, the fewer rows they touch each.
     ///
-    /// - Returns: false if a sum has overflowed in a commit of several batches. The reader has then returned to the
-    ///   stored offsets, and `next` is read again.
+    /// - Returns: false if a sum has overflowed in a commit of several batches, this one or the one before. The reader
+    ///   has then returned to the stored offsets, and `next` is read again.
     @discardableResult
     private func foldPending(before next: Fold.Prepared? = nil) throws -> Bool {
         guard let (prepared, start) = pending else { return true }
@@ -221,6 +225,9 @@ package final class Worker<Fold: StreamFold> {
             gathered = (before + batch.count, since)
             return true
         }
+        // Fails for the commit before: its sums are not those of this one.
+        guard try finishCommit(folded: before + batch.count) else { return false }
+        if next != nil, try storeBeside(prepared, since: since) { return true }
         do {
             try store(prepared, since: since)
         } catch StoreError.overflow where before > 0 {
@@ -234,17 +241,46 @@ package final class Worker<Fold: StreamFold> {
     /// Whether the folded batch may wait for its commit. Streams with permanent memory query the store for each
     /// record, and refused records and documents are published after their commit.
     private func mayGather(since: ContinuousClock.Instant) -> Bool {
-        Fold.hasWindow && ungathered == 0 && since.duration(to: .now) < Self.longestGathering
-            && !lanes.folds.hasEmissions && !lanes.folds.hasOverflowed
+        Fold.hasWindow && mayWait && since.duration(to: .now) < Self.longestGathering
             && lanes.folds.contributionCount < Self.mostContributions
+    }
+
+    /// Whether nothing needs the commit of the folded records before later records are folded.
+    private var mayWait: Bool {
+        ungathered == 0 && !lanes.folds.hasEmissions && !lanes.folds.hasOverflowed
+    }
+
+    /// Stores the folded records on another thread, while other folds go on with the next ones.
+    ///
+    /// - Returns: false without storing if that is not possible.
+    private func storeBeside(
+        _ prepared: Fold.Prepared, since start: ContinuousClock.Instant
+    ) throws -> Bool {
+        guard lanes.canTakeTurns, mayWait else { return false }
+        // Later, this would wait for the commit.
+        if follower.lastOffsetCommit.duration(to: .now) > .seconds(1) { try commitOffsets() }
+        let folded = ContinuousClock.now
+        store.gather(lanes.folds, prepared.batch)
+        guard let full = lanes.takeTurns() else { return false }
+        let partitions = full.progress
+        let verifications = full.folds.reduce(0) { $0 + $1.verifications(in: prepared) }
+        awaited = AwaitedBatch(
+            stored: try store.storeBeside(full), partitions: partitions,
+            verifications: verifications, began: start, folded: folded)
+        try checkPartitionCount()
+        try checkMemory()
+        return true
     }
 
     /// Returns to the stored offsets. The records from there on are read again and stored batch by batch, so that
     /// only the one with the overflow is rejected.
     private func stepBack(_ records: Int) throws {
         ungathered = records
+        lanes.discard()
+        store.takeGathered()
         for state in try store.partitionStates()
         where follower.reader.position(partition: state.partition) != nil {
+            try store.restore(state, in: lanes.folds[partition: state.partition])
             let offset = follower.stepBack(to: state)
             try follower.reader.seek(partition: state.partition, to: offset)
         }
@@ -275,10 +311,24 @@ package final class Worker<Fold: StreamFold> {
     }
 
     /// Waits until stored data is durable, and records it.
-    private func finishCommit() throws {
-        guard let batch = awaited else { return }
+    ///
+    /// - Parameter folded: the number of records that are folded and neither gathered nor pending.
+    /// - Returns: false if a sum has overflowed. The reader has then returned to the stored offsets.
+    @discardableResult
+    private func finishCommit(folded: Int = 0) throws -> Bool {
+        guard let batch = awaited else { return true }
         awaited = nil
-        let committed = try store.awaitCommit() ?? .now
+        let committed: ContinuousClock.Instant
+        do {
+            committed = try store.awaitCommit() ?? .now
+        } catch {
+            guard case .overflow = error else { throw error }
+            let records = batch.partitions.reduce(0) { $0 + Int($1.records) }
+            let later = (gathered?.records ?? 0) + (pending?.prepared.batch.count ?? 0)
+            (gathered, pending) = (nil, nil)
+            try stepBack(records + folded + later)
+            return false
+        }
         metrics?.commit(
             batch, at: committed, rememberedIDs: rememberedIDs)
         for progress in batch.partitions {
@@ -287,6 +337,7 @@ package final class Worker<Fold: StreamFold> {
         progress.add(
             batch.partitions.reduce(0) { $0 + Int($1.records) },
             behind: settings.untilEnd ? settings.recordsLater + follower.recordsLeft : nil)
+        return true
     }
 
     private func emit(_ partitions: Set<Int32>) throws {

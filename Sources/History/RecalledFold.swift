@@ -56,7 +56,7 @@ private final class NewIDs: FoldMemoryWriter {
     }
 
     func append(
-        _ ids: [DedupeWindow.Entry], to window: DedupeWindow, at progress: PartitionProgress
+        _ ids: [DedupeWindow.Entry], horizonMilliseconds: Int64, at progress: PartitionProgress
     ) {}
 }
 

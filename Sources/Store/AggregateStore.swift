@@ -25,6 +25,8 @@ package final class AggregateStore {
     private let rowNumbers = RowNumbers()
     private var positions: [Int32: Int64] = [:]
     private var commitUnderWay: CommitUnderWay?
+    /// The partitions' next offsets before the commit under way, if that also writes.
+    private var positionsBefore: [Int32: Int64]?
     /// For how many days before the largest timestamp of a partition the store notes which records added to a row, so
     /// that a number is explained without folding again; 0 for none.
     package var explainDays = 90
@@ -142,7 +144,8 @@ package final class AggregateStore {
     }
 
     func read<Result>(_ body: (Database) throws -> Result) throws(StoreError) -> Result {
-        try awaitCommit()
+        // A commit that also writes may fail for a sum, which its worker has to learn of. The queue waits for it anyway.
+        if positionsBefore == nil { try awaitCommit() }
         return try StoreError.naming("read", path) { try queue.inDatabase(body) }
     }
 
@@ -162,8 +165,7 @@ package final class AggregateStore {
         try awaitCommit()
         do {
             try queue.inDatabase { db in
-                try CheckedPages.requireInPlace(db)
-                try db.beginTransaction(.immediate)
+                try begin(db)
                 do {
                     try self.ids?.begin(db)
                     try body(db)
@@ -180,16 +182,25 @@ package final class AggregateStore {
         commitUnderWay = CommitUnderWay(on: queue)
     }
 
+    private func begin(_ db: Database) throws {
+        try CheckedPages.requireInPlace(db)
+        try db.beginTransaction(.immediate)
+    }
+
     /// Waits until all stored data is durable.
     ///
+    /// - Throws: `overflow` if `storeBeside` has stored nothing for that reason.
     /// - Returns: when the pending commit became durable; nil without a pending commit.
     @discardableResult
     package func awaitCommit() throws(StoreError) -> ContinuousClock.Instant? {
         guard let commit = commitUnderWay else { return nil }
         commitUnderWay = nil
+        let before = positionsBefore
+        positionsBefore = nil
         do {
             return try commit.wait()
         } catch {
+            if let before { positions = before }
             rowNumbers.removeAll()
             ids?.rollBack()
             throw StoreError(error, operation: "write", path: path)
@@ -233,8 +244,7 @@ package final class AggregateStore {
         _ lanes: FoldLanes<Fold>, _ prepared: Fold.Prepared
     ) throws(StoreError) -> StoredBatch {
         let batch = prepared.batch
-        let found = gathered
-        gathered = FoundRecords()
+        let found = takeGathered()
         var next = positions
         var stored = StoredBatch()
         do throws(StoreError) {
@@ -261,6 +271,43 @@ package final class AggregateStore {
         lanes.clear()
         if let ids, ids.needsRoom { try ids.makeRoom() }
         return stored
+    }
+
+    /// Stores the results of lanes for gathered batches on another thread, and clears their folds, which must not be
+    /// used until `awaitCommit` returns. The stream has a window, and nothing of the batches was refused.
+    ///
+    /// If a sum would overflow, nothing is stored and `awaitCommit` throws `overflow`: fold these records and all later
+    /// ones again without gathering.
+    ///
+    /// - Returns: the outcomes of the records.
+    package func storeBeside<Fold: StreamFold>(
+        _ lanes: FoldLanes<Fold>
+    ) throws(StoreError) -> StoredBatch {
+        try awaitCommit()
+        let found = takeGathered()
+        let before = positions
+        var stored = StoredBatch()
+        for fold in lanes.folds { stored.add(fold.effects) }
+        for progress in lanes.progress { positions[progress.partition] = progress.nextOffset }
+        positionsBefore = before
+        nonisolated(unsafe) let (store, lanes) = (self, lanes)
+        commitUnderWay = CommitUnderWay(on: queue) { db in
+            try store.begin(db)
+            let transaction = StoreTransaction(
+                db, path: store.path, batch: RecordBatch(), found: found,
+                rowNumbers: store.rowNumbers, memory: store, ids: nil, layouts: store.layouts)
+            var next = before
+            try store.write(lanes, to: transaction, positions: &next)
+            lanes.clear()
+        }
+        return stored
+    }
+
+    /// Forgets what `gather` has kept: its batches are read again.
+    @discardableResult
+    package func takeGathered() -> FoundRecords {
+        defer { gathered = FoundRecords() }
+        return gathered
     }
 
     /// Remembers rows permanently without folding a record, in one durable transaction. For benchmarks: records of

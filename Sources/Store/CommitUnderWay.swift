@@ -2,7 +2,7 @@ import Dispatch
 import GRDB
 import Streams
 
-/// A started commit: it waits for the disk while the next batch is folded.
+/// A started commit: it is written and waits for the disk while the next batches are folded.
 ///
 /// `@unchecked Sendable`: the result is written before the semaphore is signalled, and read after that.
 final class CommitUnderWay: @unchecked Sendable {
@@ -10,10 +10,13 @@ final class CommitUnderWay: @unchecked Sendable {
     private var failure: (any Error)?
     private var end = ContinuousClock.now
 
-    /// Commits the open transaction of the queue's connection. Later work of the queue waits for it.
-    init(on queue: DatabaseQueue) {
+    /// Commits the transaction of the queue's connection that is open, or that `write` begins. Later work of the queue
+    /// waits for it.
+    init(on queue: DatabaseQueue, _ write: @escaping @Sendable (Database) throws -> Void = { _ in })
+    {
         queue.asyncWriteWithoutTransaction { [self] db in
             do {
+                try write(db)
                 try db.commit()
             } catch {
                 failure = error

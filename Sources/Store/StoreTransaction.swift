@@ -4,7 +4,7 @@ import GRDBSQLite
 import Streams
 
 /// Fingerprints of records that a store keeps: of the first and the last record of an hour of a partition.
-struct FoundRecords {
+package struct FoundRecords: Sendable {
     private struct Position: Hashable {
         var partition: Int32
         var offset: Int64
@@ -340,10 +340,10 @@ extension StoreTransaction: FoldMemoryWriter {
     }
 
     package func append(
-        _ ids: [DedupeWindow.Entry], to window: DedupeWindow, at progress: PartitionProgress
+        _ ids: [DedupeWindow.Entry], horizonMilliseconds: Int64, at progress: PartitionProgress
     ) throws {
         try DedupeBlock.append(
-            ids, progress: progress, horizonMilliseconds: window.horizonMilliseconds, to: db)
+            ids, progress: progress, horizonMilliseconds: horizonMilliseconds, to: db)
     }
 
     /// Puts documents for partners in the outbox, in order.

@@ -42,6 +42,42 @@ struct BidsWorkerTests {
         #expect(Set(contents).count == 1)
     }
 
+    @Test(
+        "An overflow in a commit beside later batches rejects its record alone, and these are read again"
+    )
+    func overflowBeside() throws {
+        var contents: [[String]] = []
+        // With 1, batches are stored one by one. With 40, two records are read at a time, and the sum overflows in the
+        // first, second or third commit of 20 batches.
+        for size in [1, 40] {
+            for first in [5, 45, 85] {
+                let workspace = try Workspace()
+                try workspace.write("bids.yaml", "batch_records: \(size)\n")
+                try workspace.publishAuctions("first")
+                try workspace.foldBids()
+                try workspace.execute(
+                    """
+                    UPDATE bids_sums SET price_micros = 9223372036854775807 - 2600000
+                    WHERE number IN (SELECT number FROM bids WHERE seat = 'dsp-1')
+                    """, stream: "bids")
+                try workspace.publish(
+                    "bids",
+                    (0..<400).map { number in
+                        // Each ninth repeats an id, also of the rejected record.
+                        Samples.bid(
+                            number % 9 == 8 ? "b\(number - 4)" : "b\(number)",
+                            price: number == first ? "3" : "1",
+                            seat: number == first ? "dsp-1" : "dsp-2",
+                            partition: Int32(number / 7 % 2))
+                    })
+                try workspace.foldBids()
+                #expect(try workspace.refused(for: "overflow", "bids").count == 1)
+                contents.append(try workspace.contents("bids", ofOneLog: false))
+            }
+        }
+        for index in 0..<3 { #expect(contents[index] == contents[index + 3]) }
+    }
+
     @Test("The worker stops in words when dedupe_max_ids is reached, and what it folded is stored")
     func dedupeBoundStops() throws {
         let workspace = try Workspace()

@@ -146,7 +146,7 @@ final class RowsInMemory: FoldMemory, FoldMemoryWriter {
         rows[key] = Array(row.dropFirst())
     }
 
-    func append(_: [DedupeWindow.Entry], to _: DedupeWindow, at _: PartitionProgress) {}
+    func append(_: [DedupeWindow.Entry], horizonMilliseconds _: Int64, at _: PartitionProgress) {}
 }
 
 /// What a postbacks pipeline of a test says.

@@ -233,7 +233,9 @@ extension StreamReplay {
         workerSettings.recordsLater = recordsLater
         workerSettings.showsProgress = order.showsProgress
         return Worker(
-            lanes: lanes, store: store, reader: reader, emitter: nil, settings: workerSettings,
+            lanes: lanes,
+            others: try Fold.makeOtherLanes(lanes, rules, topic: settings.topic, memory: store),
+            store: store, reader: reader, emitter: nil, settings: workerSettings,
             configuration: rules.configuration, stop: stop, logger: logger,
             interruption: interruption, openReader: openReader)
     }

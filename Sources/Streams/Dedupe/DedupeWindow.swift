@@ -53,6 +53,12 @@ package final class DedupeWindow {
         return true
     }
 
+    /// Returns `admitted` and empties it; the ids stay remembered.
+    func takeAdmitted() -> [Entry] {
+        defer { admitted = [] }
+        return admitted
+    }
+
     /// Empties `admitted`; the ids stay remembered.
     package func forgetAdmitted() {
         admitted.removeAll(keepingCapacity: true)

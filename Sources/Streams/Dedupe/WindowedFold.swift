@@ -62,6 +62,9 @@ package final class WindowedState: FoldState {
     package var effects: FoldEffects
     package var recalled: RecalledMemory?
     package private(set) var windows: [Int32: DedupeWindow] = [:]
+    /// What is to be stored of windows that another fold has taken over.
+    private var handedOver: [Int32: (admitted: [DedupeWindow.Entry], horizonMilliseconds: Int64)] =
+        [:]
 
     let rules: WindowedRules
     let parser: JSONParser
@@ -135,9 +138,23 @@ package final class WindowedState: FoldState {
 
     package func write(to writer: any FoldMemoryWriter) throws {
         for progress in effects.progress {
-            guard let window = windows[progress.partition] else { continue }
-            try writer.append(window.admitted, to: window, at: progress)
+            if let (admitted, horizon) = handedOver[progress.partition] {
+                try writer.append(admitted, horizonMilliseconds: horizon, at: progress)
+            } else if let window = windows[progress.partition] {
+                try writer.append(
+                    window.admitted, horizonMilliseconds: window.horizonMilliseconds, at: progress)
+            }
         }
+    }
+
+    /// Gives the windows to the fold that goes on, and keeps the effects, which are still to be stored.
+    func handOver(to next: WindowedState) {
+        for progress in effects.progress {
+            guard let window = windows[progress.partition] else { continue }
+            handedOver[progress.partition] = (window.takeAdmitted(), window.horizonMilliseconds)
+        }
+        next.windows = windows
+        windows = [:]
     }
 
     package func takeBackLast() {
@@ -146,6 +163,7 @@ package final class WindowedState: FoldState {
 
     package func clear() -> Bool {
         for window in windows.values { window.forgetAdmitted() }
+        handedOver.removeAll()
         admittedBefore = 0
         return effects.removeAll()
     }

@@ -43,9 +43,30 @@ package struct FoldLanes<Fold: StreamFold> {
     package func clear() {
         for fold in folds { fold.clear() }
     }
+
+    /// Gives the windows of ids to folds without effects, one for each, which go on with the next record. These folds
+    /// keep their effects, to be stored.
+    package func handOver(to next: FoldLanes) {
+        for (fold, next) in zip(folds, next.folds) {
+            // Lasting memory is in the store.
+            guard let state = fold.state as? WindowedState,
+                let nextState = next.state as? WindowedState
+            else { continue }
+            state.handOver(to: nextState)
+        }
+    }
 }
 
 extension StreamFold {
+    /// Creates a second set of lanes' folds, to go on with while the effects of the first are stored; nil for a stream
+    /// with lasting memory.
+    package static func makeOtherLanes(
+        _ lanes: [Self], _ rules: Rules, topic: String, memory: any FoldMemory
+    ) throws -> [Self]? {
+        guard hasWindow else { return nil }
+        return try lanes.map { _ in try make(rules, topic: topic, memory: memory, threadCount: 1) }
+    }
+
     /// Creates the folds of lanes: at most one for each partition, and only one for a stream with lasting memory, which
     /// reads its memory from the store.
     package static func makeLanes(

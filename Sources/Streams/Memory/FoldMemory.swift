@@ -85,6 +85,6 @@ package protocol FoldMemoryWriter: AnyObject {
     func write(_ row: [MemoryValue], to table: MemoryTable, partition: Int32) throws
     /// Writes the ids that a batch admitted to a window.
     func append(
-        _ ids: [DedupeWindow.Entry], to window: DedupeWindow, at progress: PartitionProgress)
+        _ ids: [DedupeWindow.Entry], horizonMilliseconds: Int64, at progress: PartitionProgress)
         throws
 }
