@@ -272,7 +272,7 @@ struct ExplanationPage {
             html.element(
                 "p", ["class": "note"],
                 text:
-                    "\(ShownValue.grouped(Int128(explanation.unexamined))) more records of these hours were not accepted, for all campaigns. Verify shows whether they belong here."
+                    "\(ShownValue.grouped(Int128(explanation.unexamined))) more records of these hours were not accepted, whatever they belong to. Verify shows whether they belong here."
             )
         }
         writeDoors(to: &html)

@@ -43,7 +43,7 @@ package enum LogError: Error, Equatable, Sendable, CustomStringConvertible {
             "log address '\(text)' is invalid: use sqlite:PATH or kafka://HOST:PORT"
                 + (text.contains("@") ? "; put user name and password in kafka.yaml" : "")
         case .noLog(let address):
-            "no log at \(address): publish to it first (weir publish), or give --log"
+            "no log at \(address): if the path is right, publish to it first (weir publish); otherwise give --data or --log"
         case .emptyLog(let address):
             "the file of \(address) is empty: if it contained a log, restore it (ops/runbooks/damaged-file.md); otherwise publish to it first (weir publish), or give --log"
         case .notALog(let address, let detail):

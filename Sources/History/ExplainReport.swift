@@ -88,7 +88,7 @@ package struct ExplainReport {
         func add(_ shown: Int, _ all: Int64, one: String, several: String) {
             guard all > shown else { return }
             let rest = all - Int64(shown)
-            notices.append("\(rest) more \(rest == 1 ? one : several): give --limit")
+            notices.append("\(rest) more \(rest == 1 ? one : several): give a larger --limit")
         }
         add(counted.count, countedCount, one: "record counts", several: "records count")
         add(
@@ -96,14 +96,15 @@ package struct ExplainReport {
             several: "records were left out")
         for untold in hidesUntold ? [] : explanation.untold {
             notices.append(
-                "left out of \(untold.topic) in these hours, for all campaigns: \(untold.records) "
+                "left out of \(untold.topic) in these hours, whatever they belong to: \(untold.records) "
                     + untold.reason)
         }
         if explanation.unexamined > 0, !hidesUntold {
             notices.append(
                 "\(Wording.counted(explanation.unexamined, "more record")) of these hours "
                     + (explanation.unexamined == 1 ? "was" : "were")
-                    + " not accepted, for all campaigns: --verify looks whether they belong here")
+                    + " not accepted, whatever they belong to: --verify looks whether they belong here"
+            )
         }
         notices += additions(explanation)
         return notices + [division?.text].compactMap(\.self) + (division?.notes ?? [])

@@ -17,8 +17,9 @@ package struct Explainer {
     package var isWanted: @Sendable () -> Bool = { true }
     /// The most offsets that are folded again in any case, because that is quick and proves the number.
     package var foldedOffsets: Int64 = 20_000
-    /// The records that were not accepted for which it is examined whether they belong to a figure.
-    private static let mostExamined = 1000
+    /// The most records that were not accepted for which it is examined whether they belong to a figure, unless more are
+    /// to be listed.
+    package var mostExamined = 1000
 
     /// - Parameters:
     ///   - openReader: opens a reader of the log that the stores were folded from.
@@ -229,7 +230,7 @@ package struct Explainer {
                 guard let records = indexed[streamPartition] else { continue }
                 let page = records.page(
                     run.wanted, test: run.testIndex, counted: limit - listed,
-                    leftOut: max(limit, Self.mostExamined) - examined)
+                    leftOut: max(limit, mostExamined) - examined)
                 if page.hasRecords { topics.insert(topic) }
                 listed += page.counted.count
                 examined += page.leftOut.count

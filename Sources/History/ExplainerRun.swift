@@ -210,13 +210,7 @@ struct ExplainerRun {
             let row = folded.additions.first(where: { $0.row.contribution(to: figure).concerns })?
                 .row
         else { return nil }
-        func column(_ name: String) -> StoredValue? {
-            row.table.columns.firstIndex { $0.name == name }.map { row.columns[$0] }
-        }
-        if case .text(let verdict)? = column("verdict"), verdict != "valid" {
-            return "verdict \(verdict)"
-        }
-        return column("did_win") == .integer(0) ? "did not win" : nil
+        return TrustColumns(row.table)?.reasonNotTrusted(row.columns)
     }
 
     private static func reason(_ folded: FoldedRecord) -> String {

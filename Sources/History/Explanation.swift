@@ -77,7 +77,11 @@ package struct Explanation: Sendable {
     /// A line for each measure: whether it adds up, and why not.
     package var summary: [String] {
         guard !measures.isEmpty else {
-            return ["adds up: no record adds anything, the store has 0"]
+            return [
+                isVerified
+                    ? "adds up: no record adds anything, the store has 0"
+                    : "the number is 0: no record adds to it, by the index of the store"
+            ]
         }
         return measures.map { measure in
             let records =

@@ -222,7 +222,9 @@ extension FigureScan {
         let hours = ranges.filter { $0.key.stream == slice.stream }
             .reduce(into: Set<String>()) { $0.formUnion($1.value.hours.map(\.text)) }
         for table in PostbacksFold.tables {
-            let choice = RowChoice(isHourWanted: hours.contains)
+            guard let trust = TrustColumns(table) else { continue }
+            let choice = RowChoice(
+                isHourWanted: hours.contains, isKeyWanted: { trust.reasonNotTrusted($0) != nil })
             var found: [Int32: FigureRows] = [:]
             try slice.snapshot.forEachNumberedRow(
                 of: table, partitions: slice.numbers, choice
@@ -234,6 +236,27 @@ extension FigureScan {
             }
             add(found, of: table, slice.stream)
         }
+    }
+}
+
+/// The columns that tell rows of trusted and winning postbacks from others.
+struct TrustColumns {
+    private let verdict: Int
+    private let didWin: Int?
+
+    /// Nil for a table without verdicts.
+    init?(_ table: AggregateTable) {
+        guard let verdict = table.columns.firstIndex(where: { $0.name == "verdict" }) else {
+            return nil
+        }
+        self.verdict = verdict
+        didWin = table.columns.firstIndex { $0.name == "did_win" }
+    }
+
+    /// The reason why the postbacks of a row count in no row of trusted and winning ones; nil for those.
+    func reasonNotTrusted(_ columns: [StoredValue]) -> String? {
+        if case .text(let text) = columns[verdict], text != "valid" { return "verdict \(text)" }
+        return didWin.map { columns[$0] } == .integer(0) ? "did not win" : nil
     }
 }
 

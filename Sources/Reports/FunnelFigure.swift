@@ -45,6 +45,8 @@ package final class FunnelFigure: Figure {
     private(set) var models: [Int64: ConversionModel] = [:]
     /// The apps of the counted rows, for refunds and sales.
     private var apps: Set<Int64> = []
+    /// The source of the last table; nil for a table that is not read.
+    private var lastSource: (table: String, source: FunnelSource?)?
     /// Bundle ids of notifications without a configured app.
     private(set) var unknownBundles: Set<String> = []
 
@@ -354,7 +356,10 @@ package final class FunnelFigure: Figure {
     }
 
     private func source(of table: AggregateTable) -> FunnelSource? {
-        read.lazy.flatMap(\.sources).first { $0.stored.name == table.name }
+        if let lastSource, lastSource.table == table.name { return lastSource.source }
+        let source = read.flatMap(\.sources).first { $0.stored.name == table.name }
+        lastSource = (table.name, source)
+        return source
     }
 
     private func term(

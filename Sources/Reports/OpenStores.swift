@@ -209,10 +209,19 @@ package final class OpenStores {
     package func withSlices<Value>(
         of streams: [String], _ body: ([StoreSlice]) throws -> Value
     ) throws -> Value {
-        let answer: Result<Value, any Error> = try view(of: streams) { view in
-            Result { try body(view.slices) }
+        var answer: Result<Value, any Error>?
+        do {
+            return try view(of: streams) { view in
+                let found = Result { try body(view.slices) }
+                answer = found
+                return found
+            }.get()
+        } catch {
+            // SQLite aborts a transaction in which it reads a damaged page. The end of the transaction then fails too, and
+            // only the first error names the page.
+            if case .failure(let first)? = answer { throw first }
+            throw error
         }
-        return try answer.get()
     }
 
     /// The stores that another version of Weir folded under different rules. Their contents may differ from a fold by

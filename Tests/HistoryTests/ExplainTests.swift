@@ -341,6 +341,7 @@ extension Explainer {
         #expect(indexed.unexamined == 0)
         #expect(indexed.measures == explanation.measures)
         #expect(indexed.untold == explanation.untold)
+        explainer.mostExamined = 0
         let some = try explainer.explain(figure, measures: measures, limit: 0) { _ in }
         #expect(some.untold == explanation.untold || some.unexamined > 0)
         #expect(some.counted == explanation.counted)

@@ -27,6 +27,16 @@ extension Comparison {
             throw SimulationFault(
                 "the index of \(dump) of \(stream) differs from its records: \(difference)")
         }
+        // Without reading records, it counts only those that were left out.
+        explainer.mostExamined = 0
+        let counts = try explainer.explain(figure, limit: 0) { _ in }
+        guard counts.leftOut <= explanation.leftOut,
+            counts.leftOut + counts.unexamined >= explanation.leftOut
+        else {
+            throw SimulationFault(
+                "the index of \(dump) of \(stream) counts \(counts.leftOut) records as left out, of \(explanation.leftOut)"
+            )
+        }
         return true
     }
 
