@@ -212,7 +212,14 @@ package final class OpenStores {
         var answer: Result<Value, any Error>?
         do {
             return try view(of: streams) { view in
-                let found = Result { try body(view.slices) }
+                let found = Result { try body(view.slices) }.mapError { error -> any Error in
+                    for slice in view.slices {
+                        if let fault = slice.snapshot.fault(error) {
+                            return InspectionError.store(fault)
+                        }
+                    }
+                    return error
+                }
                 answer = found
                 return found
             }.get()

@@ -55,6 +55,38 @@ struct DamageTests {
         }
     }
 
+    @Test(
+        "a question that reads a damaged page is answered with its number, not with what follows from it"
+    )
+    func damagedPage() throws {
+        try sample.foldBids(
+            (0..<4000).map { (number: Int) in
+                SampleStores.Record(
+                    partition: Int32(number % 4), offset: Int64(number / 4),
+                    milliseconds: SampleStores.noon + Int64(number) * 600_000, type: "auction",
+                    value: "{\"no\": \"auction \(number)\"}")
+            })
+        let path = sample.directory("data") + "/bids.sqlite"
+        var refused = 0
+        try DamagedBytes.each(60, in: path, seed: 3) { index in
+            do {
+                try sample.stores("data").withSlices(of: ["bids"]) { slices in
+                    for slice in slices {
+                        for number in slice.numbers {
+                            _ = try slice.snapshot.refused(partition: number)
+                        }
+                    }
+                }
+            } catch InspectionError.store(.damaged(_, let words)) {
+                #expect(words.contains("page \(index / 8192 + 1) ") || index < 100, "\(words)")
+                refused += 1
+            } catch {
+                Issue.record("byte \(index): \(error)")
+            }
+        }
+        #expect(refused > 5)
+    }
+
     @Test("an older copy of a store under the -wal of a newer one gives no numbers")
     func mixed() throws {
         func fold(_ numbers: Range<Int>) throws {
