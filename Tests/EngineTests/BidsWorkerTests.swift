@@ -10,20 +10,26 @@ import Testing
 
 @Suite("weir-bids")
 struct BidsWorkerTests {
+    /// A store with room for 2.6 in the prices of `dsp-1`.
+    private func fullSum(batchRecords: Int) throws -> Workspace {
+        let workspace = try Workspace()
+        try workspace.write("bids.yaml", "batch_records: \(batchRecords)\n")
+        try workspace.publishAuctions("first")
+        try workspace.foldBids()
+        try workspace.execute(
+            """
+            UPDATE bids_sums SET price_micros = 9223372036854775807 - 2600000
+            WHERE number IN (SELECT number FROM bids WHERE seat = 'dsp-1')
+            """, stream: "bids")
+        return workspace
+    }
+
     @Test("A record with an overflowing sum is rejected alone, in batches of any size")
     func overflowRejectsOneRecord() throws {
         var contents: [[String]] = []
         // With 40 and 1000, the commit gathers three batches, or only one.
         for size in [1, 3, 40, 1000] {
-            let workspace = try Workspace()
-            try workspace.write("bids.yaml", "batch_records: \(size)\n")
-            try workspace.publishAuctions("first")
-            try workspace.foldBids()
-            try workspace.execute(
-                """
-                UPDATE bids_sums SET price_micros = 9223372036854775807 - 2600000
-                WHERE number IN (SELECT number FROM bids WHERE seat = 'dsp-1')
-                """, stream: "bids")
+            let workspace = try fullSum(batchRecords: size)
             try workspace.publish(
                 "bids", Samples.bid("a"), Samples.bid("b", price: "2"), Samples.bid("c"),
                 Samples.bid("b", seat: "dsp-2"), Samples.bid("d", price: "0.2"))
@@ -51,15 +57,7 @@ struct BidsWorkerTests {
         // first, second or third commit of 20 batches.
         for size in [1, 40] {
             for first in [5, 45, 85] {
-                let workspace = try Workspace()
-                try workspace.write("bids.yaml", "batch_records: \(size)\n")
-                try workspace.publishAuctions("first")
-                try workspace.foldBids()
-                try workspace.execute(
-                    """
-                    UPDATE bids_sums SET price_micros = 9223372036854775807 - 2600000
-                    WHERE number IN (SELECT number FROM bids WHERE seat = 'dsp-1')
-                    """, stream: "bids")
+                let workspace = try fullSum(batchRecords: size)
                 try workspace.publish(
                     "bids",
                     (0..<400).map { number in

@@ -10,15 +10,20 @@ import Testing
 struct DamageTests {
     private let sample = SampleStores()
 
-    @Test("a store with a changed bit or byte gives the same numbers or none, and a check finds it")
-    func flips() throws {
+    /// Folds records that are no auctions.
+    private func foldRejected(_ count: Int, text: String) throws {
         try sample.foldBids(
-            (0..<2000).map { (number: Int) in
+            (0..<count).map { (number: Int) in
                 SampleStores.Record(
                     partition: Int32(number % 4), offset: Int64(number / 4),
                     milliseconds: SampleStores.noon + Int64(number) * 60_000, type: "auction",
-                    value: "{\"no\": \"auction \(number)\(String(repeating: "x", count: 150))\"}")
+                    value: "{\"no\": \"auction \(number)\(text)\"}")
             })
+    }
+
+    @Test("a store with a changed bit or byte gives the same numbers or none, and a check finds it")
+    func flips() throws {
+        try foldRejected(2000, text: String(repeating: "x", count: 150))
         let path = sample.directory("data") + "/bids.sqlite"
         let digest = try sample.stores("data").digest()
         let size = try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int
@@ -59,13 +64,7 @@ struct DamageTests {
         "a question that reads a damaged page is answered with its number, not with what follows from it"
     )
     func damagedPage() throws {
-        try sample.foldBids(
-            (0..<4000).map { (number: Int) in
-                SampleStores.Record(
-                    partition: Int32(number % 4), offset: Int64(number / 4),
-                    milliseconds: SampleStores.noon + Int64(number) * 600_000, type: "auction",
-                    value: "{\"no\": \"auction \(number)\"}")
-            })
+        try foldRejected(4000, text: "")
         let path = sample.directory("data") + "/bids.sqlite"
         var refused = 0
         try DamagedBytes.each(60, in: path, seed: 3) { index in
