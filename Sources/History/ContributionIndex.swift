@@ -308,7 +308,7 @@ struct FigureKeys {
 
     /// Adds the sums of a day to those of a figure.
     ///
-    /// - Returns: whether any is not 0.
+    /// - Returns: whether the day has rows of these keys.
     mutating func add(
         _ day: DaySums, to sums: inout FigureAmounts, unknown: inout Set<Int>
     ) -> Bool {
@@ -320,8 +320,10 @@ struct FigureKeys {
             for measure in amounts.indices where amounts[measure] != 0 {
                 bits |= 1 << UInt64(measure)
             }
-            guard number != 0, bits != 0 else { return }
+            guard number != 0 else { return }
+            // Amounts of different hours may add up to 0, and their records count all the same.
             isCounted = true
+            guard bits != 0 else { return }
             counted[Int(key)] |= bits
             let terms = terms[number - 1]
             sums.add(amounts, terms)

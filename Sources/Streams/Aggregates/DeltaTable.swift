@@ -7,7 +7,7 @@ package class Deltas {
     fileprivate let measureCount: Int
     /// The measures of all rows, row after row.
     fileprivate final var sums: [Int64] = []
-    /// Where each row stands in the batch.
+    /// The last contribution to each row.
     fileprivate final var standings: [RowStanding] = []
     fileprivate final var touched: [Int] = []
     private final var contributions: [RowContribution] = []
@@ -234,7 +234,7 @@ package struct AddedMeasures: OptionSet, Hashable, Sendable {
     package init(measure: Int) { rawValue = 1 << UInt64(truncatingIfNeeded: measure) }
 }
 
-/// Where a row stands in a batch, beside its sums.
+/// The last contribution to a row in a batch.
 private struct RowStanding {
     /// The index of the row's last contribution; negative for a row that the batch does not touch.
     var last: Int32 = -1

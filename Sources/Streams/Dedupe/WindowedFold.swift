@@ -62,7 +62,7 @@ package final class WindowedState: FoldState {
     package var effects: FoldEffects
     package var recalled: RecalledMemory?
     package private(set) var windows: [Int32: DedupeWindow] = [:]
-    /// What is to be stored of windows that another fold has taken over.
+    /// The new ids of windows that now belong to another fold, still to be stored.
     private var handedOver: [Int32: (admitted: [DedupeWindow.Entry], horizonMilliseconds: Int64)] =
         [:]
 
