@@ -17,103 +17,34 @@ struct StoreNotificationsBenchmark: ParsableCommand {
 
     @Option(help: "Number of notifications.") var count = 50_000
     @Option(help: "Records a commit.") var batch = 5_000
+    @OptionGroup var memory: RememberedOptions
 
     func run() throws {
-        let directory = NSTemporaryDirectory() + "weir-benchmark-\(getpid())"
-        defer { try? FileManager.default.removeItem(atPath: directory) }
-        let cores = ProcessInfo.processInfo.activeProcessorCount
-        var samples = SampleNotifications(chain: try AppStoreChain())
-        let store = try AggregateStore(
-            path: directory + "/store-notifications.sqlite", fold: StoreNotificationsFold.self,
-            topic: "store-notifications", logIdentity: "benchmark", partitionCount: 4)
-        let fold = try makeFold(samples.chain, store: store, cores: cores)
-        var bare = Stopwatch()
-        var whole = Stopwatch()
-        var offset: Int64 = 0
-        // As in the benchmark of postbacks: a batch is verified while the previous one is folded.
-        let batches = (0..<5).map { _ in RecordBatch() }
-        for _ in 0..<max(1, count / batch / batches.count) {
-            samples.signatures = []
-            for records in batches { try samples.fill(records, count: batch, offset: &offset) }
-            let verification = BareVerification(
-                key: samples.chain.leafPublicKey, signatures: samples.signatures)
-            let valid = try bare.measure { try verification.validCount(on: cores) }
-            guard valid == samples.signatures.count else {
-                throw ValidationError("a sample does not verify")
+        let chain = try AppStoreChain()
+        let benchmark = SignedBenchmark(
+            count: count, batch: batch, remembered: memory.remembered,
+            table: StoreNotificationsKey.table,
+            measure: StoreNotificationsKey.Measure.renewals.rawValue
+        ) { store, cores in
+            let trust = StoreNotificationsTrust(
+                apps: [
+                    .init(
+                        bundleID: SampleNotifications.bundle, appAppleID: nil, sharedSecrets: [])
+                ],
+                environments: [.production],
+                verifier: AppStoreVerifier(roots: [try AppStoreRoot(pem: chain.rootPEM)]))
+            let decoders = (0..<cores).compactMap { _ in
+                StoreNotificationsDecoder(trust: trust, maxRecordBytes: 1 << 20)
             }
-            try whole.measure {
-                var pending: PreparedNotifications?
-                for records in batches {
-                    let prepared = fold.prepare(records)
-                    if let pending { try commit(pending, fold, store) }
-                    pending = prepared
-                }
-                if let pending { try commit(pending, fold, store) }
-            }
+            return StoreNotificationsFold(
+                topic: "store-notifications", decoders: decoders, memory: store)
         }
-        let renewals = try renewals(in: directory + "/store-notifications.sqlite")
-        guard renewals == Int(offset) else {
-            throw ValidationError("\(renewals) of \(offset) notifications were counted")
-        }
-        report(notifications: Double(offset), cores, bare, whole)
-    }
-
-    private func report(
-        notifications: Double, _ cores: Int, _ bare: Stopwatch, _ whole: Stopwatch
-    ) {
-        let wall = String(format: "%.2f", bare.wallSeconds / whole.wallSeconds)
-        let cpu = String(format: "%.2f", bare.cpuSeconds / whole.cpuSeconds)
-        print("cores                    \(cores)")
-        print("bare verification        \(Int(notifications / bare.wallSeconds)) a second, 3 each")
-        print("the worker's work        \(Int(notifications / whole.wallSeconds)) a second")
-        print("share of bare            \(wall)")
-        print("share of bare, CPU       \(cpu)")
-        print("peak memory              \(Stopwatch.peakMemoryMiB) MiB")
-    }
-
-    private func makeFold(
-        _ chain: AppStoreChain, store: AggregateStore, cores: Int
-    ) throws -> StoreNotificationsFold {
-        let trust = StoreNotificationsTrust(
-            apps: [.init(bundleID: SampleNotifications.bundle, appAppleID: nil, sharedSecrets: [])],
-            environments: [.production],
-            verifier: AppStoreVerifier(roots: [try AppStoreRoot(pem: chain.rootPEM)]))
-        let decoders = (0..<cores).compactMap { _ in
-            StoreNotificationsDecoder(trust: trust, maxRecordBytes: 1 << 20)
-        }
-        let fold = StoreNotificationsFold(
-            topic: "store-notifications", decoders: decoders,
-            memory: store)
-        try store.beginPartition(0, at: 0, emitFrom: 0)
-        for state in try store.partitionStates() {
-            store.expect(state)
-            try store.restore(state, in: fold)
-        }
-        return fold
-    }
-
-    /// The number of counted renewals, to check that the measured work is real.
-    private func renewals(in path: String) throws -> Int {
-        let measures = StoreNotificationsKey.table.measures
-        return try StoreReader(path: path).snapshot { snapshot in
-            var sum = 0
-            try snapshot.forEachRow(of: StoreNotificationsKey.table, partitions: [0]) {
-                sum += Int($2.amounts[measures.firstIndex(of: "renewals") ?? 0])
-            }
-            return sum
-        }
-    }
-
-    private func commit(
-        _ prepared: PreparedNotifications, _ fold: StoreNotificationsFold, _ store: AggregateStore
-    ) throws {
-        for index in 0..<prepared.batch.count { try fold.fold(index, of: prepared) }
-        _ = try store.store(fold, prepared)
+        try benchmark.run(SampleNotifications(chain: chain))
     }
 }
 
 /// Distinct renewals, each of three JWSs of one chain.
-struct SampleNotifications {
+struct SampleNotifications: SignedSamples {
     static let bundle = "com.example.puzzle"
 
     let chain: AppStoreChain
@@ -122,7 +53,12 @@ struct SampleNotifications {
 
     init(chain: AppStoreChain) { self.chain = chain }
 
-    /// Fills a batch with the next notifications, and adds their signatures.
+    var publicKey: P256.Signing.PublicKey { chain.leafPublicKey }
+
+    func memory(of id: RecordID, offset: Int64) -> [MemoryValue] { [.id(id), .integer(offset)] }
+
+    func isCounted(_: [StoredValue]) -> Bool { true }
+
     mutating func fill(_ batch: RecordBatch, count: Int, offset: inout Int64) throws {
         batch.removeAll()
         for _ in 0..<count {

@@ -78,12 +78,9 @@ extension ConversionModel {
         received: Int64, timing: PostbackTiming, fine: Int?, coarse: CoarseValue?,
         sequenceIndex: Int
     ) -> [String: RevenueBounds]? {
-        let setting = timing.settingInterval(received: received)
-        guard let latest = versionIndex(inEffectAtMilliseconds: setting.latest) else { return nil }
-        let earliest = versionIndex(inEffectAtMilliseconds: setting.earliest) ?? 0
-        let candidates = versions[earliest...latest]
+        guard let candidates = versions(received: received, timing: timing) else { return nil }
         var bounds: [String: RevenueBounds] = [:]
-        for version in candidates {
+        for version in versions[candidates] {
             let own = version.revenueBounds(
                 timing: timing, fine: fine, coarse: coarse, sequenceIndex: sequenceIndex)
             bounds[version.currency, default: own].cover(own)
@@ -92,5 +89,13 @@ extension ConversionModel {
             for currency in bounds.keys { bounds[currency]?.cover(.zero) }
         }
         return bounds
+    }
+
+    /// The indices of the versions in effect at some moment at which the app can have set the value of a postback; nil
+    /// without one.
+    package func versions(received: Int64, timing: PostbackTiming) -> ClosedRange<Int>? {
+        let setting = timing.settingInterval(received: received)
+        guard let latest = versionIndex(inEffectAtMilliseconds: setting.latest) else { return nil }
+        return (versionIndex(inEffectAtMilliseconds: setting.earliest) ?? 0)...latest
     }
 }

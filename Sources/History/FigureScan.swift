@@ -73,11 +73,8 @@ struct FigureScan {
         for (stream, tables) in figure.sources {
             for slice in slices where slice.stream == stream {
                 for table in tables {
-                    // An hour beyond the years of four digits is looked at row by row.
-                    if body == nil, let terms = figure.termsOfKeys(of: table),
-                        try slice.snapshot.hourTexts().allSatisfy({ Hour(text: $0) != nil })
-                    {
-                        try addDays(table, of: slice, figure, terms)
+                    if body == nil, let phases = try Self.phases(of: table, slice, figure) {
+                        for hours in phases { try addDays(table, of: slice, figure, hours) }
                     } else {
                         try add(table, of: slice, figure, body)
                     }
@@ -97,20 +94,43 @@ struct FigureScan {
         }
     }
 
+    /// The maximum number of phases of which all keys are looked at.
+    private static let mostPhases = 16
+
+    /// The texts of the hours that may count, by phase. Nil if rows must be looked at one by one: their hour matters, or
+    /// it is beyond the years of four digits, or there are many phases.
+    private static func phases(
+        of table: AggregateTable, _ slice: StoreSlice, _ figure: any Figure
+    ) throws -> [[String]]? {
+        var phases: [[Int]: [String]] = [:]
+        for text in try slice.snapshot.hourTexts() {
+            guard let hour = Hour(text: text) else { return nil }
+            guard figure.mayCount(in: hour) else { continue }
+            guard let phase = figure.phase(of: table, in: hour) else { return nil }
+            phases[phase, default: []].append(text)
+        }
+        guard phases.count <= mostPhases else { return nil }
+        return phases.values.map { $0.sorted() }.sorted { $0[0] < $1[0] }
+    }
+
+    /// Adds the rows of hours of the same phase.
     private mutating func addDays(
-        _ table: AggregateTable, of slice: StoreSlice, _ figure: any Figure,
-        _ terms: ([StoredValue]) -> [FigureTerm]?
+        _ table: AggregateTable, of slice: StoreSlice, _ figure: any Figure, _ texts: [String]
     ) throws {
+        let timeIndex = table.columns.firstIndex { $0.kind.isTime }
         var keys = FigureKeys(table)
         try slice.snapshot.forEachKey(of: table) { key, columns in
-            if let terms = terms(columns) { keys.add(key, terms) }
+            var columns = columns
+            if let timeIndex { columns[timeIndex] = .text(texts[0]) }
+            if let terms = figure.terms(of: table, columns: columns) { keys.add(key, terms) }
         }
+        let wantedHours = Set(texts)
         var slots: [Int32: [Int64]] = [:]
         for partition in slice.numbers.sorted() {
             let streamPartition = StreamPartition(stream: slice.stream, partition: partition)
             let wanted = keys
             try slice.snapshot.forEachDaySums(
-                of: table, partition: partition, isHourWanted: figure.mayCount(inHour:),
+                of: table, partition: partition, isHourWanted: wantedHours.contains,
                 isKeyWanted: wanted.contains
             ) { found, day in
                 guard keys.add(day, to: &sums, unknown: &unknown) else { return }

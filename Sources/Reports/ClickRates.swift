@@ -217,19 +217,14 @@ package final class ClickRatesFigure: Figure {
 
     package func terms(of table: AggregateTable, columns: [StoredValue]) -> [FigureTerm]? {
         guard let time = table.columns.firstIndex(where: { $0.kind.isTime }),
-            selection.includes(hour: columns[time].text, hours)
+            selection.includes(hour: columns[time].text, hours),
+            let source = ClickSource.all.first(where: { $0.indices.stored.name == table.name }),
+            source.values(AnyTableRow(columns), hours, selection, &names) != nil
         else { return nil }
-        return termsOfKeys(of: table)?(columns)
+        return source.counts.map { FigureTerm(rowMeasure: $0.stored, measure: $0.index) }
     }
 
-    package func termsOfKeys(of table: AggregateTable) -> (([StoredValue]) -> [FigureTerm]?)? {
-        guard let source = ClickSource.all.first(where: { $0.indices.stored.name == table.name })
-        else { return nil }
-        let terms = source.counts.map { FigureTerm(rowMeasure: $0.stored, measure: $0.index) }
-        return { [self] columns in
-            source.values(AnyTableRow(columns), hours, selection, &names) == nil ? nil : terms
-        }
-    }
+    package func phase(of _: AggregateTable, in _: Hour) -> [Int]? { [] }
 
     package func concerns(_: AggregateTable, columns _: [StoredValue]) -> Bool { false }
 }

@@ -46,9 +46,9 @@ package protocol Figure: AnyObject {
     func begin(_ slices: [StoreSlice]) throws
     /// The contributions of a stored row; nil when it is not selected.
     func terms(of table: AggregateTable, columns: [StoredValue]) -> [FigureTerm]?
-    /// Returns the contributions of a row by its columns with an empty time, for a table of which every row in an hour
-    /// that may count has the same ones. Nil for a table of which the contributions depend on the time.
-    func termsOfKeys(of table: AggregateTable) -> ((_ columns: [StoredValue]) -> [FigureTerm]?)?
+    /// What the contributions of a table's rows depend on in an hour that may count, beside their other columns: rows
+    /// that differ only in such an hour have the same ones if these numbers are equal. Nil if the hour itself matters.
+    func phase(of table: AggregateTable, in hour: Hour) -> [Int]?
     /// Whether a row that does not count (untrusted, or superseded) matches the conditions on its columns.
     func concerns(_ table: AggregateTable, columns: [StoredValue]) -> Bool
     /// Whether rows of an hour, or of the day that begins then, may count. Records of other hours add to rows of daily
@@ -261,12 +261,19 @@ package final class DumpFigure: Figure {
         return terms
     }
 
-    package func termsOfKeys(of table: AggregateTable) -> (([StoredValue]) -> [FigureTerm]?)? {
-        guard !hasOwnDays, !countsByHour(table) else { return nil }
-        return { [self] columns in
-            selection.includesBesideTime(valuesWithDay(of: table, columns).values)
-                ? terms(of: table) : nil
+    /// Versions of models take effect at whole hours.
+    package func phase(of table: AggregateTable, in hour: Hour) -> [Int]? {
+        guard !hasOwnDays else { return nil }
+        guard isBrought(table) else { return [] }
+        let latest = Self.latestSetting(received: hours[hour.text].milliseconds)
+        return models.values.sorted { $0.app < $1.app }.map {
+            $0.versionIndex(inEffectAtMilliseconds: latest) ?? -1
         }
+    }
+
+    /// The latest moment at which an app can have set the value of a postback.
+    private static func latestSetting(received: Int64) -> Int64 {
+        PostbackTiming.upTo3.settingInterval(received: received).latest
     }
 
     /// The terms of every selected row of a table; nil for one that is not read.
@@ -402,7 +409,7 @@ package final class DumpFigure: Figure {
         guard postbacks.didWin, postbacks.isTrusted(trustsDevelopment: true) else { return nil }
         let hour = hours[postbacks.hour]
         // Versions begin at whole hours, so all postbacks of an hour share one.
-        let latest = PostbackTiming.upTo3.settingInterval(received: hour.milliseconds).latest
+        let latest = Self.latestSetting(received: hour.milliseconds)
         let version = models[postbacks.app].flatMap { model in
             model.versionIndex(inEffectAtMilliseconds: latest).map { model.versions[$0].id }
         }

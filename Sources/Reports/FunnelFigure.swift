@@ -319,18 +319,17 @@ package final class FunnelFigure: Figure {
         return terms
     }
 
-    package func termsOfKeys(of table: AggregateTable) -> (([StoredValue]) -> [FigureTerm]?)? {
-        // Bounds depend on the model in effect, and days of installs on the hour of the postback.
-        guard let source = source(of: table), !source.isOfApps, !table.hasDays,
-            request.dateRule != .install,
-            bounds == .absent || !PostbacksFold.tables.contains(where: { $0.name == table.name })
-        else { return nil }
-        return { [self] columns in
-            guard let entry = source.entry(AnyTableRow(columns), self),
-                let terms = terms(of: entry),
-                selection.includesBesideTime(allValues(of: entry, day: ""))
-            else { return nil }
-            return terms
+    /// Postbacks count on the days of their installs, or with bounds of the models in effect.
+    package func phase(of table: AggregateTable, in hour: Hour) -> [Int]? {
+        guard !table.hasDays, request.dateRule != .install else { return nil }
+        guard bounds != .absent, PostbacksFold.tables.contains(where: { $0.name == table.name })
+        else { return [] }
+        let received = hours[hour.text].milliseconds
+        return models.values.sorted { $0.app < $1.app }.flatMap { model in
+            PostbackTiming.allCases.flatMap { timing -> [Int] in
+                let versions = model.versions(received: received, timing: timing)
+                return versions.map { [$0.lowerBound, $0.upperBound] } ?? [-1]
+            }
         }
     }
 

@@ -10,10 +10,10 @@ import Testing
 @Suite("The records behind computed numbers")
 struct ComputedExplainTests {
     /// Stores of all streams whose numbers are joined, with postbacks of apps with a model and without one.
-    private func makeWorkspace() throws -> Workspace {
+    private func makeWorkspace(model: String = Samples.model) throws -> Workspace {
         let workspace = try Workspace()
         try workspace.write("postbacks.yaml", Samples.trustedKeys)
-        try workspace.write(Samples.modelFile, Samples.model)
+        try workspace.write(Samples.modelFile, model)
         for stream in [WindowedStream.bids, .impressions, .overlayClicks] {
             try workspace.publish(stream.rawValue, stream.records(150, seed: 5))
             try workspace.fold(stream)
@@ -81,9 +81,28 @@ struct ComputedExplainTests {
         return sums
     }
 
-    @Test("of the funnel's bounds and unbounded postbacks add up to what each row shows")
-    func bounds() throws {
-        let workspace = try makeWorkspace()
+    /// The model of the samples, then versions that take effect one after the other while postbacks arrive.
+    private func model(laterVersions: Int) -> String {
+        (0..<laterVersions).reduce(Samples.model) { text, number in
+            let hour = Hour(containing: Samples.start).hoursSince1970 + Int64(number) * 5 - 24
+            return text + """
+                  - id: later\(number)
+                    effective_from: \(Hour(hoursSince1970: hour).text)
+                    currency: \(number % 2 == 0 ? "USD" : "EUR")
+                    fine:
+                      fields:
+                        - {bits: [0, 3], kind: revenue, buckets: [0, \(number + 2), 70], max: 90}
+
+                """
+        }
+    }
+
+    @Test(
+        "of the funnel's bounds and unbounded postbacks add up to what each row shows",
+        // Without other versions, with few, and with more than are looked at version by version.
+        arguments: [0, 2, 20])
+    func bounds(laterVersions: Int) throws {
+        let workspace = try makeWorkspace(model: model(laterVersions: laterVersions))
         let stores = try workspace.stores()
         let explainer = try workspace.explainer(stores)
         let names = ["revenue_bound_min_micros", "revenue_bound_max_micros", "unbounded_postbacks"]
