@@ -292,7 +292,10 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "StoreTests",
-            dependencies: ["EventLog", "History", "Store", "Streams", "TestKit", grdb],
+            dependencies: [
+                "ConfigurationFiles", "ConfigurationValues", "EventLog", "History", "Store",
+                "Streams", "TestKit", grdb,
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "SignaturesTests",

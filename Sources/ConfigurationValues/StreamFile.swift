@@ -59,6 +59,8 @@ package struct StreamSettings: Equatable, Sendable {
     /// `explain_days`: for how many days of event time a store keeps which records added to its rows, 0...36,525; by
     /// default 90.
     package let explainDays: Int
+    /// `snapshots`: the directory of snapshots of the partitions; nil for none.
+    package let snapshots: String?
     /// `broker_patience_seconds`: how long a running worker waits for unresponsive brokers, 0...86,400; by default
     /// 600.
     package let brokerPatienceSeconds: Int
@@ -106,6 +108,12 @@ package struct StreamSettings: Equatable, Sendable {
                 Days of event time for which the store keeps which records added to a number, so that weir explain and \
                 the pages list them at once. For older numbers they fold the log again. 0: for none.
                 """),
+            .text(
+                "snapshots", "directory",
+                """
+                Where the worker writes snapshots of its partitions, for workers that take over a partition. Relative \
+                paths begin at the working directory. Default: none.
+                """),
             .integer(
                 "broker_patience_seconds", 0...86_400, default: 600,
                 "Seconds that a running worker waits for brokers that do not answer. Then it ends with 1."
@@ -121,7 +129,7 @@ package struct StreamSettings: Equatable, Sendable {
 
     /// The keys of the program that delivers to partners, which remembers no ids and has no rows.
     package static let partnerPostbacksKeys = keys.filter {
-        !["dedupe_max_ids", "explain_days"].contains($0.name)
+        !["dedupe_max_ids", "explain_days", "snapshots"].contains($0.name)
     }
 
     init(_ mapping: ConfigurationMapping, stream: String) throws(ConfigurationError) {
@@ -134,10 +142,20 @@ package struct StreamSettings: Equatable, Sendable {
             ? nil : try mapping.optionalInteger("dedupe_max_ids")?.asInt
         explainDays =
             mapping.declares("explain_days") ? try mapping.integer("explain_days").asInt : 0
+        snapshots =
+            mapping.declares("snapshots")
+            ? try mapping["snapshots"]?.text("a directory").withoutFileScheme : nil
         brokerPatienceSeconds = try mapping.integer("broker_patience_seconds").asInt
         maxRecordBytes = try mapping.integer("max_record_bytes").asInt
         kafka = try mapping["kafka"]?.kafkaSettings() ?? [:]
         kafkaLocations = try mapping["kafka"]?.kafkaLocations() ?? [:]
+    }
+}
+
+extension String {
+    /// The path of an address such as `file:/mnt/snapshots`.
+    fileprivate var withoutFileScheme: String {
+        hasPrefix("file:") ? String(dropFirst("file:".count)) : self
     }
 }
 

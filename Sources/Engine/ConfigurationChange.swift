@@ -37,9 +37,27 @@ extension FoldConfiguration {
             .map { .historyChanged($0, store: path) }
     }
 
+    /// Why a snapshot of a partition cannot continue under the configuration, in words; nil if it can. Every hour of its
+    /// days counts as one with postbacks of each app.
+    func refusal(
+        of manifest: SnapshotManifest, in directory: SnapshotDirectory
+    ) throws -> String? {
+        try directory.state(of: manifest) { snapshot, state in
+            try faultInHistory(of: state, in: snapshot) { _ in manifest.hours }?.description
+        }
+    }
+
     /// Compares with the configuration of a partition's last folded record.
     private func faultInHistory(
         of state: PartitionState, in snapshot: StoreSnapshot
+    ) throws -> HistoryFault? {
+        try faultInHistory(of: state, in: snapshot) {
+            try snapshot.hours(ofPostbacksOfApp: $0, partition: state.partition)
+        }
+    }
+
+    private func faultInHistory(
+        of state: PartitionState, in snapshot: StoreSnapshot, _ hours: (Int64) throws -> [Hour]
     ) throws -> HistoryFault? {
         guard let folded = try snapshot.configurationOfLastRecord(of: state), folded.hash != hash
         else { return nil }
@@ -47,7 +65,7 @@ extension FoldConfiguration {
             return .rules(folded: folded.rulesNumber, present: rulesNumber)
         }
         return try ConfigurationChange(from: folded, to: self)
-            .faultInHistory(of: state, in: snapshot).map { .model($0) }
+            .faultInHistory(of: state, hours).map { .model($0) }
     }
 }
 
@@ -91,13 +109,17 @@ struct ConfigurationChange {
 
     /// The fault of the change for a partition at its progress; nil without one. Only a version that decoded, or
     /// would have decoded, folded postbacks of its app counts.
-    func faultInHistory(of state: PartitionState, in snapshot: StoreSnapshot) throws -> String? {
+    ///
+    /// - Parameter hours: the hours with postbacks of an app.
+    func faultInHistory(
+        of state: PartitionState, _ hours: (_ app: Int64) throws -> [Hour]
+    ) throws -> String? {
         let folded = state.watermarkMilliseconds
         for app in Set(before.keys).union(after.keys).sorted() {
             let old = before[app] ?? [:]
             let new = after[app] ?? [:]
             guard old.mapValues(\.text) != new.mapValues(\.text) else { continue }
-            let hours = try snapshot.hours(ofPostbacksOfApp: app, partition: state.partition)
+            let hours = try hours(app)
             for (id, version) in Self.ordered(old)
             where new[id]?.text != version.text && Self.counts(version, among: old, in: hours) {
                 let what = new[id] == nil ? "was removed" : "was edited"

@@ -217,6 +217,9 @@ extension StreamFold {
             corrections: emits ? try CorrectionStore(of: streamName, in: sets) : nil,
             patience: EmissionPatience(
                 address: log.address, stop: stop, logger: logger, metrics: metrics))
+        let snapshots = stream.snapshots.map {
+            WorkerSnapshots(root: $0, store: store, logger: logger, metrics: metrics)
+        }
         return Worker(
             lanes: folds,
             others: try makeOtherLanes(folds, rules, topic: stream.topic, memory: store),
@@ -232,7 +235,8 @@ extension StreamFold {
                 },
                 use: emits ? { emitter.catalog = $0 } : nil),
             interruption: isInterrupted, patience: patience,
-            openReader: { try log.lookingReader(topic: stream.topic) })
+            openReader: { try log.lookingReader(topic: stream.topic) },
+            snapshots: isArchive ? nil : snapshots)
     }
 
     /// The log's reader, after the archive's if there is one.

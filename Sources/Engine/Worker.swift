@@ -20,6 +20,7 @@ package final class Worker<Fold: StreamFold> {
     private let stop: StopSignal
     private let logger: Logger
     private let metrics: WorkerMetrics?
+    private let snapshots: WorkerSnapshots?
     private var progress: Progress
     private var interruption: Interruption
     private var configurationFiles: FollowedConfiguration?
@@ -44,8 +45,9 @@ package final class Worker<Fold: StreamFold> {
         logger: Logger, metrics: WorkerMetrics? = nil,
         configurationFiles: FollowedConfiguration? = nil,
         interruption: @escaping () -> Bool = { false }, patience: BrokerPatience? = nil,
-        openReader: LogIdentityCheck.OpenReader? = nil
+        openReader: LogIdentityCheck.OpenReader? = nil, snapshots: WorkerSnapshots? = nil
     ) {
+        self.snapshots = snapshots
         self.lanes = Lanes(FoldLanes(lanes), others: others.map(FoldLanes.init))
         self.store = store
         store.explainDays = settings.explainDays
@@ -106,6 +108,7 @@ package final class Worker<Fold: StreamFold> {
         var isOver = false
         if !stop.isRequested, !interruption.look() {
             configurationFiles?.look()
+            snapshots?.look(follower.nextOffsets.keys)
             isOver = try !step()
             guard isOver else { return nil }
         }
@@ -132,6 +135,7 @@ package final class Worker<Fold: StreamFold> {
         progress.end()
         _ = try? store.awaitCommit()
         lanes.settle()
+        snapshots?.finish(follower.nextOffsets.keys)
     }
 
     /// Waits until the commit and the lanes on other threads have ended. The next turn reads their results. A
@@ -162,6 +166,7 @@ package final class Worker<Fold: StreamFold> {
         case .revoked(let partitions):
             try foldPending()
             try commitOffsets()
+            snapshots?.finish(partitions)
             for partition in partitions { drop(partition) }
             metrics?.updateAssignment(rememberedIDs: rememberedIDs)
         case .records:
@@ -417,7 +422,13 @@ extension Worker {
         let emitted = committed?.next ?? 0
         let partition = bounds.partition
         let reader = follower.reader
-        var state = try store.partitionStates().first { $0.partition == partition }
+        func stored() throws -> PartitionState? {
+            try store.partitionStates().first { $0.partition == partition }
+        }
+        var state = try stored()
+        if let snapshots, try snapshots.restore(bounds, state, under: configuration) {
+            state = try stored()
+        }
         if state?.oldestExpected.map({ bounds.logStart < $0 }) ?? (state == nil) {
             // If a reader cannot begin there, it throws before the store begins.
             try reader.seek(partition: partition, to: bounds.earliestOffset)
@@ -430,7 +441,7 @@ extension Worker {
                         "partition": "\(partition)", "first_offset": "\(bounds.earliestOffset)",
                     ])
             }
-            state = try store.partitionStates().first { $0.partition == partition }
+            state = try stored()
         }
         guard let state else { return }
         if emitted > state.emitFrom || (state.records == 0 && emitted != state.emitFrom) {

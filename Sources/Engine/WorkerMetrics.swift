@@ -23,6 +23,8 @@ package final class WorkerMetrics {
     private let dedupeIDs: Meter
     private let assignedPartitions: Meter
     private let brokerWait: Meter
+    private let snapshots: Counter
+    private let snapshotFailures: Counter
     private var partitions: [Int32: PartitionMetrics] = [:]
     private var boundsAsked = ContinuousClock.now
 
@@ -65,6 +67,15 @@ package final class WorkerMetrics {
         brokerWait = Meter(
             label: "weir_broker_wait_seconds", dimensions: labels, factory: factory)
         brokerWait.set(0)
+        snapshots = Counter(
+            label: "weir_snapshots_total", dimensions: labels, factory: factory)
+        snapshotFailures = Counter(
+            label: "weir_snapshot_failures_total", dimensions: labels, factory: factory)
+    }
+
+    /// Counts a snapshot of a partition. Called on any thread.
+    func countSnapshot(succeeded: Bool) {
+        (succeeded ? snapshots : snapshotFailures).increment()
     }
 
     /// Counts a turn of the loop; periodically asks the log for its end.

@@ -50,5 +50,8 @@ extension WorkerMetrics {
             "weir_broker_wait_seconds",
             "Seconds of waiting for a log that does not answer; 0 while it answers."
         ),
+        MetricDescription("weir_snapshots_total", "Snapshots of partitions taken."),
+        MetricDescription(
+            "weir_snapshot_failures_total", "Snapshots of partitions that could not be taken."),
     ]
 }

@@ -30,6 +30,9 @@ package final class AggregateStore {
     /// For how many days before the largest timestamp of a partition the store notes which records added to a row, so
     /// that a number is explained without folding again; 0 for none.
     package var explainDays = 90
+    /// What commits change, if snapshots are taken.
+    let segmentChanges = SegmentChanges()
+    package var notesChanges = false
     /// Fingerprints from the batches that are folded and not stored.
     private var gathered = FoundRecords()
 
@@ -207,6 +210,9 @@ package final class AggregateStore {
         }
     }
 
+    /// The rows of a partition were deleted.
+    func forgetRowNumbers() { rowNumbers.removeAll() }
+
     /// Waits for the disk's answer, but leaves the result to `awaitCommit`.
     package func quiesce() { queue.inDatabase { _ in } }
 
@@ -253,7 +259,8 @@ package final class AggregateStore {
                 let transaction = StoreTransaction(
                     db, path: self.path, batch: batch, found: found,
                     rowNumbers: self.rowNumbers, memory: self, ids: self.ids,
-                    layouts: self.layouts)
+                    layouts: self.layouts,
+                    notesChanges: self.notesChanges)
                 try self.write(lanes, to: transaction, positions: &next)
                 try self.ids?.write(db)
             }
@@ -295,7 +302,8 @@ package final class AggregateStore {
             try store.begin(db)
             let transaction = StoreTransaction(
                 db, path: store.path, batch: RecordBatch(), found: found,
-                rowNumbers: store.rowNumbers, memory: store, ids: nil, layouts: store.layouts)
+                rowNumbers: store.rowNumbers, memory: store, ids: nil, layouts: store.layouts,
+                notesChanges: store.notesChanges)
             var next = before
             try store.write(lanes, to: transaction, positions: &next)
             lanes.clear()
@@ -318,7 +326,8 @@ package final class AggregateStore {
         try commit { db in
             let transaction = StoreTransaction(
                 db, path: self.path, batch: RecordBatch(), found: FoundRecords(),
-                rowNumbers: self.rowNumbers, memory: self, ids: self.ids, layouts: self.layouts)
+                rowNumbers: self.rowNumbers, memory: self, ids: self.ids, layouts: self.layouts,
+                notesChanges: self.notesChanges)
             for row in rows { try transaction.write(row, to: table, partition: partition) }
             try self.ids?.write(db)
         }
@@ -329,6 +338,7 @@ package final class AggregateStore {
         _ lanes: FoldLanes<Fold>, to transaction: StoreTransaction,
         positions: inout [Int32: Int64]
     ) throws {
+        transaction.note(lanes, from: positions)
         for fold in lanes.folds { try write(fold, to: transaction) }
         try transaction.keep(lanes.refused)
         for progress in lanes.progress {
@@ -339,6 +349,7 @@ package final class AggregateStore {
             }
             positions[progress.partition] = progress.nextOffset
         }
+        if let changes = transaction.changes { segmentChanges.note(changes) }
     }
 
     private func write(_ fold: some StreamFold, to transaction: StoreTransaction) throws {
@@ -383,7 +394,8 @@ package final class AggregateStore {
         try commit { db in
             let transaction = StoreTransaction(
                 db, path: self.path, batch: batch, found: FoundRecords(),
-                rowNumbers: self.rowNumbers, memory: self, ids: self.ids, layouts: self.layouts)
+                rowNumbers: self.rowNumbers, memory: self, ids: self.ids, layouts: self.layouts,
+                notesChanges: self.notesChanges)
             for index in 0..<batch.count {
                 let fold = lanes[partition: batch.position(index).partition]
                 try fold.fold(index, of: prepared)

@@ -130,6 +130,22 @@ struct ContributionGroups {
         return merged
     }
 
+    /// The same groups under other keys, which are different for different ones.
+    func mapping(_ newKey: (Int64) -> Int64?) -> ContributionGroups? {
+        var order: [(key: Int64, measures: UInt64, index: Int)] = []
+        for (index, group) in groups.enumerated() {
+            guard let key = newKey(group.key) else { return nil }
+            order.append((key, group.measures, index))
+        }
+        order.sort { ($0.key, $0.measures) < ($1.key, $1.measures) }
+        var mapped = ContributionGroups()
+        for (key, measures, index) in order {
+            mapped.begin(key, measures)
+            for run in slice(index) { mapped.append(run) }
+        }
+        return mapped
+    }
+
     private mutating func append(
         merging one: ArraySlice<OffsetRun>, _ two: ArraySlice<OffsetRun>
     ) {

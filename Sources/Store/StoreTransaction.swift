@@ -100,12 +100,17 @@ package final class StoreTransaction {
     private let path: String
     /// Statements that write a row of memory, by the names of tables.
     private var memoryRows: [String: StatementRow] = [:]
+    /// The segments that this transaction changes; nil if nobody takes snapshots.
+    private(set) var changes: [Int32: ChangedSegments]?
+    /// The partitions' next offsets with the present effects.
+    private var nextOffsets: [Int32: Int64] = [:]
 
     init(
         _ db: Database, path: String, batch: RecordBatch, found: FoundRecords,
         rowNumbers: RowNumbers, memory: any FoldMemory, ids: StoredIDs?,
-        layouts: [String: TableLayout]
+        layouts: [String: TableLayout], notesChanges: Bool = false
     ) {
+        changes = notesChanges ? [:] : nil
         self.db = db
         self.path = path
         self.batch = batch
@@ -114,6 +119,42 @@ package final class StoreTransaction {
         self.memory = memory
         self.ids = ids
         self.layouts = layouts
+    }
+
+    /// Notes the segments that the effects of a batch change, before they are written. Rows of memory are noted when
+    /// they are written.
+    ///
+    /// - Parameter positions: the partitions' next offsets so far.
+    func note(_ lanes: FoldLanes<some StreamFold>, from positions: [Int32: Int64]) {
+        guard changes != nil else { return }
+        for progress in lanes.progress {
+            let next = progress.nextOffset
+            nextOffsets[progress.partition] = next
+            let range = SegmentRange.covering(
+                positions[progress.partition] ?? next - progress.records, next)
+            for range in range { note(offset: range.first, progress.partition) }
+            note(offset: next - 1, progress.partition)
+        }
+        for fold in lanes.folds {
+            for hours in fold.effects.hours { note(hours.hour, hours.partition) }
+            for deltas in fold.deltas where deltas.table.hasDays {
+                deltas.forEachRow { row, _ in
+                    let (partition, hour) = deltas.partitionHour(ofRow: row)
+                    note(hour, partition)
+                }
+            }
+        }
+    }
+
+    private func note(_ hour: Hour, _ partition: Int32) {
+        guard let next = nextOffsets[partition], case .day(let day) = Segment.day(ofHour: hour.text)
+        else { return }
+        changes?[partition, default: ChangedSegments()].note(day: day, at: next)
+    }
+
+    private func note(offset: Int64, _ partition: Int32) {
+        guard let next = nextOffsets[partition] else { return }
+        changes?[partition, default: ChangedSegments()].note(offset: offset, at: next)
     }
 
     /// Adds a batch's sums to the rows of an aggregate, and its records to the index of explanations.
@@ -320,6 +361,7 @@ extension StoreTransaction: FoldMemoryWriter {
                     ids.mayContain(id, partition: partition)
                     ? try ids.offset(of: id, partition: partition, db) : nil
                 if let earlier, earlier != offset {
+                    note(offset: earlier, partition)
                     try StatementRow(db.cachedStatement(sql: table.deleteSQL)).run([
                         .integer(Int64(partition)), .integer(earlier), key,
                     ])
@@ -330,6 +372,7 @@ extension StoreTransaction: FoldMemoryWriter {
             }
             ids.add(id, partition: partition, offset: offset, isNew: isNew)
         }
+        if changes != nil { noteRow(row, of: table, partition) }
         let statement =
             try memoryRows[table.name] ?? StatementRow(db.cachedStatement(sql: table.insertSQL))
         memoryRows[table.name] = statement
@@ -339,11 +382,26 @@ extension StoreTransaction: FoldMemoryWriter {
         try statement.step()
     }
 
+    /// Notes the segment of a row of memory.
+    private func noteRow(_ row: [MemoryValue], of table: MemoryTable, _ partition: Int32) {
+        if SegmentTables.isByOffset(table) {
+            note(offset: row[table.offsetIndex].integer ?? 0, partition)
+        } else if let next = nextOffsets[partition] {
+            changes?[partition, default: ChangedSegments()].noteMemory(at: next)
+        }
+    }
+
     package func append(
         _ ids: [DedupeWindow.Entry], horizonMilliseconds: Int64, at progress: PartitionProgress
     ) throws {
         try DedupeBlock.append(
             ids, progress: progress, horizonMilliseconds: horizonMilliseconds, to: db)
+        guard changes != nil else { return }
+        let block = try db.cachedStatement(
+            sql: "SELECT max(first_offset) FROM dedupe WHERE partition = ?")
+        if let offset = try Int64.fetchOne(block, arguments: [progress.partition]) {
+            note(offset: offset, progress.partition)
+        }
     }
 
     /// Puts documents for partners in the outbox, in order.

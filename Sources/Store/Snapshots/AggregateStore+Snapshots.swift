@@ -1,0 +1,302 @@
+import GRDB
+import Streams
+
+extension AggregateStore {
+    /// Continues a partition from a snapshot: replaces its rows, if there are any, by those of the snapshot.
+    ///
+    /// The partition has no state until all rows are stored, so readers ignore it. A crash leaves rows without a state,
+    /// which `clear` deletes.
+    ///
+    /// - Parameter directory: of the partition's snapshots. The files of this one were verified.
+    /// - Throws: `SnapshotFault` for a snapshot of another log or version; `StoreError`.
+    package func restore(_ manifest: SnapshotManifest, in directory: SnapshotDirectory) throws {
+        guard let fold = Streams.stream(named: stream) else { return }
+        try require(manifest)
+        let tables = SegmentTables(fold)
+        for file in manifest.files {
+            try withSegment(file, in: directory) {
+                try queue.inDatabase { try tables.requireColumnsOfSegment($0) }
+            }
+        }
+        try clear(partition: manifest.partition)
+        var restored = RestoredPartition(manifest.partition, tables, fold)
+        // Readers see the partition with the last transaction, which makes all others durable too.
+        try setSynchronous("NORMAL")
+        defer { try? setSynchronous("FULL") }
+        try commit { try restored.begin($0) }
+        for file in manifest.files where file.segment != Segment.state.name {
+            try restore(file, in: directory, &restored)
+        }
+        try setSynchronous("FULL")
+        for file in manifest.files where file.segment == Segment.state.name {
+            try restore(file, in: directory, &restored)
+        }
+    }
+
+    private func setSynchronous(_ mode: String) throws(StoreError) {
+        try StoreError.naming("write", path) {
+            try queue.inDatabase { try $0.execute(sql: "PRAGMA synchronous = \(mode)") }
+        }
+    }
+
+    private func restore(
+        _ file: SnapshotManifest.File, in directory: SnapshotDirectory,
+        _ restored: inout RestoredPartition
+    ) throws {
+        var partition = restored
+        try withSegment(file, in: directory) {
+            try commit { db in try partition.add(db, ids: self.ids) }
+        }
+        restored = partition
+    }
+
+    /// Runs `body` while a segment is attached as `segment`.
+    private func withSegment(
+        _ file: SnapshotManifest.File, in directory: SnapshotDirectory,
+        _ body: () throws -> Void
+    ) throws {
+        try awaitCommit()
+        let path = "\(directory.path)/\(file.name)"
+        try StoreError.naming("read", path) {
+            try queue.inDatabase { try $0.execute(sql: "ATTACH ? AS segment", arguments: [path]) }
+        }
+        defer { try? queue.inDatabase { try $0.execute(sql: "DETACH segment") } }
+        try body()
+    }
+
+    private func require(_ manifest: SnapshotManifest) throws {
+        let origin = try origin()
+        guard manifest.stream == stream, manifest.topic == origin.topic else {
+            throw SnapshotFault("it is of topic \(manifest.topic) and stream \(manifest.stream)")
+        }
+        guard manifest.logIdentity == origin.logIdentity else {
+            throw SnapshotFault("it is of another log, or its topic was recreated")
+        }
+        guard manifest.partitionCount == origin.partitionCount else {
+            throw SnapshotFault(
+                "its topic had \(manifest.partitionCount) partitions, and now has \(origin.partitionCount)"
+            )
+        }
+        let schema = try read { try Int.fetchOne($0, sql: "PRAGMA user_version") ?? 0 }
+        guard manifest.schema == schema else {
+            throw SnapshotFault(
+                "it is of a store with schema \(manifest.schema), and \(path) has schema \(schema)")
+        }
+    }
+
+    /// Deletes a partition with all its rows. Without any, it writes nothing.
+    package func clear(partition: Int32) throws(StoreError) {
+        guard let fold = Streams.stream(named: stream) else { return }
+        let tables = SegmentTables(fold)
+        let present = try read { db in
+            try tables.byPartition(db).filter { table in
+                try Bool.fetchOne(
+                    db, sql: "SELECT EXISTS (SELECT 1 FROM \(table) WHERE partition = ?)",
+                    arguments: [partition]) ?? false
+            }
+        }
+        guard !present.isEmpty else { return }
+        // Without a state, its other rows no longer count.
+        try commit {
+            try $0.execute(
+                sql: "DELETE FROM partitions WHERE partition = ?", arguments: [partition])
+        }
+        for (sums, _) in tables.sums {
+            try commit { db in
+                let slots = try Int64.fetchAll(
+                    db, sql: "SELECT slot FROM slots WHERE partition = ?", arguments: [partition])
+                for slot in slots {
+                    try db.execute(
+                        sql: "DELETE FROM \(sums) WHERE number >= ? AND number < ?",
+                        arguments: [
+                            RowNumbers.number(slot: slot, key: 0),
+                            RowNumbers.number(slot: slot + 1, key: 0),
+                        ])
+                }
+            }
+        }
+        for table in present {
+            try commit {
+                try $0.execute(
+                    sql: "DELETE FROM \(table) WHERE partition = ?", arguments: [partition])
+            }
+        }
+        forgetRowNumbers()
+    }
+}
+
+/// A partition while it is restored from the segments of a snapshot.
+private struct RestoredPartition {
+    private let partition: Int32
+    private let tables: SegmentTables
+    private let idTables: [MemoryTable]
+    /// By aggregate's table of keys, the store's numbers of the snapshot's keys; nil while both are the same.
+    private var keys: [String: [Int64: Int64]] = [:]
+
+    init(_ partition: Int32, _ tables: SegmentTables, _ fold: any StreamFold.Type) {
+        self.partition = partition
+        self.tables = tables
+        idTables = fold.memoryTables.filter(\.hasIDs)
+    }
+
+    private static func map(_ keys: String) -> String { "temp.snapshot_\(keys)" }
+
+    /// Makes the tables of the numbers of keys.
+    func begin(_ db: Database) throws {
+        for (_, keys) in tables.sums {
+            try db.execute(
+                sql: """
+                    DROP TABLE IF EXISTS \(Self.map(keys));
+                    CREATE TABLE \(Self.map(keys)) (
+                      old INTEGER PRIMARY KEY, key INTEGER NOT NULL
+                    )
+                    """)
+        }
+    }
+
+    /// Adds the rows of the attached segment.
+    mutating func add(_ db: Database, ids: StoredIDs?) throws {
+        let present = try String.fetchAll(
+            db, sql: "SELECT name FROM segment.sqlite_schema WHERE type = 'table'")
+        let keys = tables.sums.map(\.keys).filter(present.contains)
+        for table in keys { try add(keysOf: table, db) }
+        if present.contains("slots") { try addDay(db) }
+        let own: Set = ["slots", "store", "contributions"]
+        let others = present.filter {
+            !own.contains($0) && !$0.hasSuffix("_sums") && !keys.contains($0)
+        }
+        for table in others {
+            let columns = try columns(of: table, db).joined(separator: ", ")
+            try db.execute(
+                sql:
+                    "INSERT INTO main.\(table) (\(columns)) SELECT \(columns) FROM segment.\(table)"
+            )
+        }
+        guard let ids else { return }
+        for table in idTables where present.contains(table.name) {
+            try add(idsOf: table, to: ids, db)
+        }
+    }
+
+    private func columns(of table: String, _ db: Database) throws -> [String] {
+        try StoreSchema.columns(of: table, in: db)
+    }
+
+    private mutating func add(keysOf table: String, _ db: Database) throws {
+        let names = try columns(of: table, db).filter { $0 != "key" }
+        let list = names.joined(separator: ", ")
+        try db.execute(
+            sql: """
+                INSERT INTO main.\(table) (\(list))
+                  SELECT \(list) FROM segment.\(table) WHERE true ORDER BY key
+                  ON CONFLICT DO NOTHING;
+                INSERT INTO \(Self.map(table))
+                  SELECT segment.\(table).key, main.\(table).key
+                  FROM segment.\(table) CROSS JOIN main.\(table) USING (\(list))
+                """)
+        let changed = try Row.fetchAll(
+            db,
+            sql:
+                "SELECT old, key FROM \(Self.map(table)) WHERE \(isMapped(table) ? "true" : "old <> key")"
+        )
+        guard !changed.isEmpty else { return }
+        if !isMapped(table) {
+            keys[table] = [:]
+            for row in try Row.fetchAll(db, sql: "SELECT old, key FROM \(Self.map(table))") {
+                keys[table]?[row[0]] = row[1]
+            }
+        }
+    }
+
+    private func isMapped(_ table: String) -> Bool { keys[table] != nil }
+
+    private func addDay(_ db: Database) throws {
+        try db.execute(
+            sql: """
+                INSERT INTO main.slots (partition, hour)
+                  SELECT partition, hour FROM segment.slots WHERE true ORDER BY slot
+                """)
+        let slots = try Row.fetchAll(
+            db,
+            sql: """
+                SELECT segment.slots.slot, main.slots.slot
+                FROM segment.slots JOIN main.slots USING (partition, hour)
+                """
+        ).map { (old: $0[0] as Int64, new: $0[1] as Int64) }
+        for (sums, keys) in tables.sums { try add(sumsOf: sums, keys, slots, db) }
+        try addContributions(slots, db)
+    }
+
+    private func add(
+        sumsOf table: String, _ keys: String, _ slots: [(old: Int64, new: Int64)], _ db: Database
+    ) throws {
+        let measures = try columns(of: table, db).filter { $0 != "number" }
+        let list = measures.joined(separator: ", ")
+        let mask = RowNumbers.number(slot: 1, key: 0) - 1
+        let statement = try db.makeStatement(
+            sql: isMapped(keys)
+                ? """
+                INSERT INTO main.\(table) (number, \(list))
+                SELECT ?1 | map.key, \(measures.map { "sums.\($0)" }.joined(separator: ", "))
+                FROM segment.\(table) sums CROSS JOIN \(Self.map(keys)) map ON old = number & \(mask)
+                WHERE number >= ?2 AND number < ?3 ORDER BY 1
+                """
+                : """
+                INSERT INTO main.\(table) (number, \(list))
+                SELECT ?1 | (number & \(mask)), \(list) FROM segment.\(table)
+                WHERE number >= ?2 AND number < ?3 ORDER BY number
+                """)
+        for (old, new) in slots {
+            try statement.execute(arguments: [
+                RowNumbers.number(slot: new, key: 0), RowNumbers.number(slot: old, key: 0),
+                RowNumbers.number(slot: old + 1, key: 0),
+            ])
+        }
+    }
+
+    private func addContributions(
+        _ slots: [(old: Int64, new: Int64)], _ db: Database
+    ) throws {
+        _ = try columns(of: StoreSchema.contributions, db)
+        let newSlots = Dictionary(slots.map { ($0.old, $0.new) }, uniquingKeysWith: { $1 })
+        let keysOf = Dictionary(
+            tables.aggregateKeys.map { ($0.name, $0.keys) }, uniquingKeysWith: { $1 })
+        let insertion = StatementRow(
+            try db.makeStatement(
+                sql: "INSERT INTO main.contributions VALUES (?, ?, ?, ?, ?, ?, ?)"))
+        let blocks = StatementRow(
+            try db.makeStatement(sql: "SELECT * FROM segment.contributions"))
+        blocks.begin()
+        while try blocks.next() {
+            let aggregate = blocks.text(1)
+            insertion.begin()
+            insertion.bind(newSlots[blocks.integer(0)] ?? 0)
+            insertion.bind(aggregate)
+            for column in 2...5 { insertion.bind(blocks.integer(column)) }
+            if let map = keysOf[aggregate].flatMap({ keys[$0] }) {
+                guard
+                    let groups = ContributionGroups(blocks.bytes(6))?.mapping({ map[$0] })
+                else { throw SnapshotFault("contributions of \(aggregate) are damaged") }
+                insertion.bind(copyOf: groups.encoded())
+            } else {
+                insertion.bind(copyOf: blocks.bytes(6))
+            }
+            try insertion.step()
+        }
+    }
+
+    private func add(idsOf table: MemoryTable, to ids: StoredIDs, _ db: Database) throws {
+        let rows = StatementRow(
+            try db.makeStatement(
+                sql: "SELECT \(table.columns[0].name), offset FROM segment.\(table.name)"))
+        rows.begin()
+        while try rows.next() {
+            let (id, offset) = (rows.withBlob(0) { RecordID($0) }, rows.integer(1))
+            let isKnown =
+                ids.mayContain(id, partition: partition)
+                ? try ids.offset(of: id, partition: partition, db) != nil : false
+            ids.add(id, partition: partition, offset: offset, isNew: !isKnown)
+        }
+        try ids.write(db)
+    }
+}

@@ -1,0 +1,97 @@
+import Foundation
+import GRDB
+import Streams
+
+/// Takes snapshots of a partition of a store beside its worker, again and again: each has the files of the one before
+/// where nothing has changed.
+///
+/// Used from one thread, which is not the worker's.
+package final class SnapshotWriter {
+    private let directory: SnapshotDirectory
+    private let reader: StoreReader
+    private let partition: Int32
+    private let changes: SegmentChanges
+    /// The last snapshot that this writer has taken. Without one, changes are unknown.
+    private var last: SnapshotManifest?
+    /// Names of segments that had no rows when they were last looked at.
+    private var empty: Set<String> = []
+
+    /// - Parameter store: which its worker has opened.
+    package init(
+        _ directory: SnapshotDirectory, of partition: Int32, in store: AggregateStore
+    ) throws(StoreError) {
+        self.directory = directory
+        self.partition = partition
+        reader = try StoreReader(path: store.path)
+        changes = store.segmentChanges
+    }
+
+    /// Takes a snapshot, durably.
+    ///
+    /// - Returns: nil if the partition has no records, or has folded none since the last snapshot.
+    package func take() throws(StoreError) -> SnapshotManifest? {
+        guard let fold = Streams.stream(named: reader.stream) else { return nil }
+        let last = last
+        let manifest = try reader.snapshot(verifying: false) { snapshot -> SnapshotManifest? in
+            guard
+                let state = try snapshot.partitionStates().first(where: {
+                    $0.partition == partition
+                }), state.records > 0, state.nextOffset != last?.nextOffset
+            else { return nil }
+            return try take(snapshot, state, SegmentTables(fold))
+        }
+        guard let manifest else { return nil }
+        try StoreError.naming("write", directory.path) {
+            _ = try directory.add(manifest)
+            changes.forget(partition, through: manifest.nextOffset)
+            self.last = manifest
+            try directory.deleteOld()
+        }
+        return manifest
+    }
+
+    private func take(
+        _ snapshot: StoreSnapshot, _ state: PartitionState, _ tables: SegmentTables
+    ) throws -> SnapshotManifest {
+        let db = snapshot.db
+        try directory.create()
+        let origin = try Row.fetchOne(db, sql: "SELECT partition_count FROM store")
+        var manifest = SnapshotManifest(
+            schema: try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0,
+            stream: snapshot.stream, topic: snapshot.topic, logIdentity: snapshot.logIdentity,
+            partitionCount: origin?["partition_count"] ?? 0, state,
+            configuration: try snapshot.configurationOfLastRecord(of: state)?.hash,
+            keyCount: try tables.keyCount(db))
+        let changed = changes.changes(of: partition)
+        var present: [String: SnapshotManifest.File] = [:]
+        for file in last?.files ?? [] { present[file.segment] = file }
+        for segment in try tables.segments(of: state, in: db) {
+            if let last, !hasChanged(segment, changed, since: last) {
+                if let file = present[segment.name] {
+                    manifest.files.append(file)
+                    continue
+                }
+                if empty.contains(segment.name) { continue }
+            }
+            let temporary = "\(directory.path)/\(segment.name).new-\(getpid())"
+            let rows = try tables.rows(of: segment, partition: partition, in: db)
+            guard try SegmentFile.write(rows, from: db, to: temporary) > 0 else {
+                unlink(temporary)
+                empty.insert(segment.name)
+                continue
+            }
+            manifest.files.append(try directory.add(temporary, of: segment))
+        }
+        return manifest
+    }
+
+    private func hasChanged(
+        _ segment: Segment, _ changed: ChangedSegments, since last: SnapshotManifest
+    ) -> Bool {
+        switch segment {
+        case .keys(let range): range.end > last.keyCount
+        case .documents(let range): range.end > last.documentCount
+        case .day, .records, .memory, .state: changed.contains(segment)
+        }
+    }
+}
