@@ -28,6 +28,11 @@ struct SoakCommand: ParsableCommand {
     @Option(help: "Records a second.") var rate = 2000
     @Option(help: "Where weir and weir-bids are; by default beside this program.")
     var programs: String?
+    @Flag(
+        help:
+            "Workers take snapshots, and a killed one loses its store, as with the disk of a machine."
+    )
+    var snapshots = false
     @Option(help: "The most resident memory that a worker may ever have, in MiB.")
     var memoryBound = 192
     @Option(help: "The most seconds from the last disturbance until nothing is left to fold.")
@@ -50,7 +55,8 @@ struct SoakCommand: ParsableCommand {
         StopSignal.listen()
         signal(SIGPIPE, SIG_IGN)
         let workspace = try SoakWorkspace(
-            programs: programs, topic: "soak-\(UUID().uuidString.prefix(8).lowercased())")
+            programs: programs, topic: "soak-\(UUID().uuidString.prefix(8).lowercased())",
+            hasSnapshots: snapshots)
         let cluster = try cluster(topic: workspace.topic)
         defer { cluster.stop() }
         workspace.use(cluster.addresses)

@@ -64,8 +64,9 @@ struct SoakVerdict {
     }
 
     private var dataArguments: [String] {
-        run.workers.filter { !$0.endings.isEmpty }
-            .flatMap { ["--data", "\(run.workspace.path)/\($0.directory)"] }
+        run.workers.map { "\(run.workspace.path)/\($0.directory)" }
+            .filter { FileManager.default.fileExists(atPath: "\($0)/bids.sqlite") }
+            .flatMap { ["--data", $0] }
     }
 
     private func totals(_ name: String) throws -> [String: Int64] {
@@ -145,6 +146,14 @@ struct SoakVerdict {
         let fenced = run.disturbances[SoakFault.fenced.rawValue] ?? 0
         if endings.count(where: { $0 == .fenced }) > fenced {
             faults.append("more workers were fenced than names taken")
+        }
+        if run.workspace.hasSnapshots {
+            let restored = run.workers.map(\.restored)
+            report("stores lost", "\(run.workers.reduce(0) { $0 + $1.lostDisks })")
+            report(
+                "partitions from snapshots",
+                "\(restored.reduce(0) { $0 + $1.count }), each within "
+                    + String(format: "%.2f s", restored.map(\.seconds).max() ?? 0))
         }
         let peaks = run.workers.map(\.peakMemoryMiB)
         report("peak memory", peaks.map { "\($0)" }.joined(separator: ", ") + " MiB")

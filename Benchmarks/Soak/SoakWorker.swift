@@ -19,6 +19,7 @@ final class SoakWorker {
     private var logBegin: UInt64 = 0
     private(set) var isStopped = false
     private(set) var endings: [Ending] = []
+    private(set) var lostDisks = 0
     /// Largest resident memory of any of its processes, in MiB.
     private(set) var peakMemoryMiB = 0
 
@@ -81,6 +82,10 @@ final class SoakWorker {
         self.process = nil
         let ending = ending(process)
         endings.append(ending)
+        if ending == .killed, workspace.hasSnapshots {
+            try? FileManager.default.removeItem(atPath: "\(workspace.path)/\(directory)")
+            lostDisks += 1
+        }
         return ending
     }
 
@@ -94,6 +99,18 @@ final class SoakWorker {
         // The error of a member after another one has taken its name.
         if process.terminationStatus == 1, last.contains("--member") { return .fenced }
         return .byItself("exit \(process.terminationStatus): \(last)")
+    }
+
+    /// How often it has continued a partition from a snapshot, and the longest time of one.
+    var restored: (count: Int, seconds: Double) {
+        let text = (try? String(contentsOfFile: log, encoding: .utf8)) ?? ""
+        let times = text.split(separator: "\n").compactMap { line -> Double? in
+            guard line.contains("restored from a snapshot"),
+                let start = line.range(of: "duration=")?.upperBound
+            else { return nil }
+            return Double(line[start...].prefix { $0.isNumber || $0 == "." })
+        }
+        return (times.count, times.max() ?? 0)
     }
 
     /// The last line that its process wrote to standard error.

@@ -21,7 +21,11 @@ final class SoakWorkspace {
     /// The session timeout of the group, in seconds.
     static let sessionSeconds = 6.0
 
-    init(programs: String?, topic: String) throws {
+    /// Whether workers take snapshots. A killed one then loses its store.
+    let hasSnapshots: Bool
+
+    init(programs: String?, topic: String, hasSnapshots: Bool) throws {
+        self.hasSnapshots = hasSnapshots
         let own = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         self.programs = programs ?? URL(fileURLWithPath: own).deletingLastPathComponent().path
         self.topic = topic
@@ -41,6 +45,7 @@ final class SoakWorkspace {
         batch_records: 2000
         commit_interval_ms: 100
         dedupe_window_seconds: 900
+        \(hasSnapshots ? "snapshots: \(path)/snapshots" : "")
 
         """.write(toFile: pipelines + "/bids.yaml", atomically: true, encoding: .utf8)
         let milliseconds = Int(Self.sessionSeconds * 1000)

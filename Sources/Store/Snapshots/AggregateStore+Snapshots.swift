@@ -160,7 +160,7 @@ private struct RestoredPartition {
             db, sql: "SELECT name FROM segment.sqlite_schema WHERE type = 'table'")
         let keys = tables.sums.map(\.keys).filter(present.contains)
         for table in keys { try add(keysOf: table, db) }
-        if present.contains("slots") { try addDay(db) }
+        if present.contains("slots") { try addDay(present, db) }
         let own: Set = ["slots", "store", "contributions"]
         let others = present.filter {
             !own.contains($0) && !$0.hasSuffix("_sums") && !keys.contains($0)
@@ -210,7 +210,7 @@ private struct RestoredPartition {
 
     private func isMapped(_ table: String) -> Bool { keys[table] != nil }
 
-    private func addDay(_ db: Database) throws {
+    private func addDay(_ present: [String], _ db: Database) throws {
         try db.execute(
             sql: """
                 INSERT INTO main.slots (partition, hour)
@@ -223,8 +223,10 @@ private struct RestoredPartition {
                 FROM segment.slots JOIN main.slots USING (partition, hour)
                 """
         ).map { (old: $0[0] as Int64, new: $0[1] as Int64) }
-        for (sums, keys) in tables.sums { try add(sumsOf: sums, keys, slots, db) }
-        try addContributions(slots, db)
+        for (sums, keys) in tables.sums where present.contains(sums) {
+            try add(sumsOf: sums, keys, slots, db)
+        }
+        if present.contains(StoreSchema.contributions) { try addContributions(slots, db) }
     }
 
     private func add(
@@ -257,7 +259,6 @@ private struct RestoredPartition {
     private func addContributions(
         _ slots: [(old: Int64, new: Int64)], _ db: Database
     ) throws {
-        _ = try columns(of: StoreSchema.contributions, db)
         let newSlots = Dictionary(slots.map { ($0.old, $0.new) }, uniquingKeysWith: { $1 })
         let keysOf = Dictionary(
             tables.aggregateKeys.map { ($0.name, $0.keys) }, uniquingKeysWith: { $1 })

@@ -181,7 +181,7 @@ enum SegmentFile {
         let queue = try DatabaseQueue(
             path: path,
             configuration: CheckedPages.configuration(
-                pageSize: 8192,
+                pageSize: 4096,
                 pragmas: """
                     PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;
                     PRAGMA locking_mode = EXCLUSIVE
@@ -189,29 +189,22 @@ enum SegmentFile {
         var count = 0
         try queue.inDatabase { file in
             try file.inTransaction(.exclusive) {
-                var last: (table: String, columns: String, insertion: Statement)?
+                var insertion: (table: String, statement: Statement)?
                 for rows in rows {
-                    if last?.table != rows.table {
-                        let columns = try StoreSchema.columns(of: rows.table, in: db)
-                        let list = columns.joined(separator: ", ")
-                        let marks = columns.map { _ in "?" }.joined(separator: ", ")
-                        // Rows are read by these numbers, which are unique.
-                        let declared = columns.enumerated().map {
-                            $0 == 0 && rows.isNumbered ? "\($1) INTEGER PRIMARY KEY" : $1
-                        }
-                        try file.execute(
-                            sql: "CREATE TABLE \(rows.table) (\(declared.joined(separator: ", ")))")
-                        let insertion = try file.makeStatement(
-                            sql: "INSERT INTO \(rows.table) VALUES (\(marks))")
-                        last = (rows.table, list, insertion)
-                    }
-                    guard let last else { continue }
+                    let columns = try StoreSchema.columns(of: rows.table, in: db)
                     let selection = try db.makeStatement(
                         sql: """
-                            SELECT \(last.columns) FROM \(rows.table)
+                            SELECT \(columns.joined(separator: ", ")) FROM \(rows.table)
                             WHERE \(rows.condition) ORDER BY \(rows.order)
                             """)
-                    count += try copy(selection, to: last.insertion, file)
+                    count += try copy(selection) {
+                        if let insertion, insertion.table == rows.table {
+                            return insertion.statement
+                        }
+                        let statement = try makeTable(rows, columns, in: file)
+                        insertion = (rows.table, statement)
+                        return statement
+                    }
                 }
                 return .commit
             }
@@ -221,25 +214,39 @@ enum SegmentFile {
         return count
     }
 
-    /// Runs an insertion with the columns of each selected row, and returns the number of rows.
-    private static func copy(
-        _ selection: Statement, to insertion: Statement, _ file: Database
-    ) throws -> Int {
-        let (source, target) = (selection.sqliteStatement, insertion.sqliteStatement)
-        defer {
-            sqlite3_reset(source)
-            sqlite3_reset(target)
+    /// Makes a table, and the statement that inserts into it.
+    private static func makeTable(
+        _ rows: SegmentRows, _ columns: [String], in file: Database
+    ) throws -> Statement {
+        // Rows are read by these numbers, which are unique.
+        let declared = columns.enumerated().map {
+            $0 == 0 && rows.isNumbered ? "\($1) INTEGER PRIMARY KEY" : $1
         }
+        try file.execute(sql: "CREATE TABLE \(rows.table) (\(declared.joined(separator: ", ")))")
+        let marks = columns.map { _ in "?" }.joined(separator: ", ")
+        return try file.makeStatement(sql: "INSERT INTO \(rows.table) VALUES (\(marks))")
+    }
+
+    /// Runs an insertion, which is asked for before the first row, with the columns of each selected row. Returns the
+    /// number of rows.
+    private static func copy(
+        _ selection: Statement, to insertion: () throws -> Statement
+    ) throws -> Int {
+        let source = selection.sqliteStatement
+        defer { sqlite3_reset(source) }
+        var target: OpaquePointer?
         var count = 0
         while true {
             let code = sqlite3_step(source)
             if code == SQLITE_DONE { return count }
             guard code == SQLITE_ROW else { throw failure(source) }
+            let insertion = try target ?? insertion().sqliteStatement
+            target = insertion
             for column in 0..<sqlite3_column_count(source) {
-                sqlite3_bind_value(target, column + 1, sqlite3_column_value(source, column))
+                sqlite3_bind_value(insertion, column + 1, sqlite3_column_value(source, column))
             }
-            guard sqlite3_step(target) == SQLITE_DONE else { throw failure(target) }
-            sqlite3_reset(target)
+            guard sqlite3_step(insertion) == SQLITE_DONE else { throw failure(insertion) }
+            sqlite3_reset(insertion)
             count += 1
         }
     }
