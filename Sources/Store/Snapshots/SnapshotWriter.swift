@@ -28,10 +28,22 @@ package final class SnapshotWriter {
 
     /// Takes a snapshot, durably.
     ///
+    /// - Throws: `SnapshotFault` for a store of an earlier version; `StoreError`.
     /// - Returns: nil if the partition has no records, or has folded none since the last snapshot.
-    package func take() throws(StoreError) -> SnapshotManifest? {
+    package func take() throws -> SnapshotManifest? {
         guard let fold = Streams.stream(named: reader.stream) else { return nil }
         let last = last
+        let (version, unknown) = try reader.snapshot(verifying: false) {
+            (try StoreSchema.checkVersion($0.db, path: reader.path), try $0.unknownMeasures())
+        }
+        guard version == StoreSchema.mark(of: fold).version else {
+            throw SnapshotFault(
+                "\(reader.path) has schema \(version), of an earlier version: fold the log again (weir replay, then weir promote)"
+            )
+        }
+        guard unknown.isEmpty else {
+            throw SnapshotFault(UnknownMeasure.explanation(unknown, store: reader.path))
+        }
         let manifest = try reader.snapshot(verifying: false) { snapshot -> SnapshotManifest? in
             guard
                 let state = try snapshot.partitionStates().first(where: {
