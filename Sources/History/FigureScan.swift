@@ -103,7 +103,8 @@ struct FigureScan {
         of table: AggregateTable, _ slice: StoreSlice, _ figure: any Figure
     ) throws -> [[String]]? {
         var phases: [[Int]: [String]] = [:]
-        for text in try slice.snapshot.hourTexts() {
+        // Only rows of days have no hour.
+        for text in try slice.snapshot.hourTexts() where !text.isEmpty {
             guard let hour = Hour(text: text) else { return nil }
             guard figure.mayCount(in: hour) else { continue }
             guard let phase = figure.phase(of: table, in: hour) else { return nil }
