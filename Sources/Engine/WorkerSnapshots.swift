@@ -127,7 +127,11 @@ package final class WorkerSnapshots {
                 if let refusal = try configuration.refusal(of: manifest, in: directory) {
                     throw SnapshotFault(refusal)
                 }
-                try store.restore(manifest, in: directory)
+                let hasSameKeys = try store.restore(manifest, in: directory)
+                let writer = try SnapshotWriter(
+                    directory, of: bounds.partition, in: store,
+                    after: hasSameKeys ? manifest : nil)
+                thread.sync { round.writers[bounds.partition] = writer }
                 logger.notice(
                     "partition restored from a snapshot",
                     metadata: [

@@ -102,8 +102,9 @@ struct FigureScan {
     private static func phases(
         of table: AggregateTable, _ slice: StoreSlice, _ figure: any Figure
     ) throws -> [[String]]? {
+        guard !table.hasDays else { return nil }
         var phases: [[Int]: [String]] = [:]
-        // Only rows of days have no hour.
+        // Only rows of days may have none.
         for text in try slice.snapshot.hourTexts() where !text.isEmpty {
             guard let hour = Hour(text: text) else { return nil }
             guard figure.mayCount(in: hour) else { continue }

@@ -48,6 +48,7 @@ package protocol Figure: AnyObject {
     func terms(of table: AggregateTable, columns: [StoredValue]) -> [FigureTerm]?
     /// What the contributions of a table's rows depend on in an hour that may count, beside their other columns: rows
     /// that differ only in such an hour have the same ones if these numbers are equal. Nil if the hour itself matters.
+    /// Not for tables of days.
     func phase(of table: AggregateTable, in hour: Hour) -> [Int]?
     /// Whether a row that does not count (untrusted, or superseded) matches the conditions on its columns.
     func concerns(_ table: AggregateTable, columns: [StoredValue]) -> Bool
@@ -263,7 +264,6 @@ package final class DumpFigure: Figure {
 
     /// Versions of models take effect at whole hours.
     package func phase(of table: AggregateTable, in hour: Hour) -> [Int]? {
-        guard !hasOwnDays else { return nil }
         guard isBrought(table) else { return [] }
         let latest = Self.latestSetting(received: hours[hour.text].milliseconds)
         return models.values.sorted { $0.app < $1.app }.map {

@@ -321,7 +321,7 @@ package final class FunnelFigure: Figure {
 
     /// Postbacks count on the days of their installs, or with bounds of the models in effect.
     package func phase(of table: AggregateTable, in hour: Hour) -> [Int]? {
-        guard !table.hasDays, request.dateRule != .install else { return nil }
+        guard request.dateRule != .install else { return nil }
         guard bounds != .absent, PostbacksFold.tables.contains(where: { $0.name == table.name })
         else { return [] }
         let received = hours[hour.text].milliseconds

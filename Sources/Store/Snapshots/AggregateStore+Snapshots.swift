@@ -9,8 +9,11 @@ extension AggregateStore {
     ///
     /// - Parameter directory: of the partition's snapshots. The files of this one were verified.
     /// - Throws: `SnapshotFault` for a snapshot of another log or version; `StoreError`.
-    package func restore(_ manifest: SnapshotManifest, in directory: SnapshotDirectory) throws {
-        guard let fold = Streams.stream(named: stream) else { return }
+    /// - Returns: whether keys have the same numbers in the store, so that the next snapshot may have the same files.
+    package func restore(
+        _ manifest: SnapshotManifest, in directory: SnapshotDirectory
+    ) throws -> Bool {
+        guard let fold = Streams.stream(named: stream) else { return false }
         try require(manifest)
         let tables = SegmentTables(fold)
         for file in manifest.files {
@@ -31,6 +34,7 @@ extension AggregateStore {
         for file in manifest.files where file.segment == Segment.state.name {
             try restore(file, in: directory, &restored)
         }
+        return restored.hasSameKeys
     }
 
     private func setSynchronous(_ mode: String) throws(StoreError) {
@@ -132,6 +136,8 @@ private struct RestoredPartition {
     private let idTables: [MemoryTable]
     /// By aggregate's table of keys, the store's numbers of the snapshot's keys; nil while both are the same.
     private var keys: [String: [Int64: Int64]] = [:]
+    /// Whether the store has the snapshot's keys under the same numbers, and no others between them.
+    private(set) var hasSameKeys = true
 
     init(_ partition: Int32, _ tables: SegmentTables, _ fold: any StreamFold.Type) {
         self.partition = partition
@@ -194,17 +200,25 @@ private struct RestoredPartition {
                   SELECT segment.\(table).key, main.\(table).key
                   FROM segment.\(table) CROSS JOIN main.\(table) USING (\(list))
                 """)
-        let changed = try Row.fetchAll(
+        let isSame = try Bool.fetchOne(
             db,
-            sql:
-                "SELECT old, key FROM \(Self.map(table)) WHERE \(isMapped(table) ? "true" : "old <> key")"
-        )
-        guard !changed.isEmpty else { return }
-        if !isMapped(table) {
-            keys[table] = [:]
-            for row in try Row.fetchAll(db, sql: "SELECT old, key FROM \(Self.map(table))") {
-                keys[table]?[row[0]] = row[1]
-            }
+            sql: """
+                SELECT NOT EXISTS (SELECT 1 FROM \(Self.map(table)) WHERE old <> key)
+                  AND (SELECT count(*) FROM segment.\(table)) = (
+                    SELECT count(*) FROM main.\(table)
+                    WHERE key BETWEEN (SELECT min(key) FROM segment.\(table))
+                      AND (SELECT max(key) FROM segment.\(table)))
+                """)
+        if isSame != true { hasSameKeys = false }
+        let isIdentity =
+            try !isMapped(table)
+            && Bool.fetchOne(
+                db, sql: "SELECT NOT EXISTS (SELECT 1 FROM \(Self.map(table)) WHERE old <> key)"
+            ) == true
+        guard !isIdentity else { return }
+        keys[table] = [:]
+        for row in try Row.fetchAll(db, sql: "SELECT old, key FROM \(Self.map(table))") {
+            keys[table]?[row[0]] = row[1]
         }
     }
 
@@ -248,11 +262,17 @@ private struct RestoredPartition {
                 SELECT ?1 | (number & \(mask)), \(list) FROM segment.\(table)
                 WHERE number >= ?2 AND number < ?3 ORDER BY number
                 """)
+        var count = 0
         for (old, new) in slots {
             try statement.execute(arguments: [
                 RowNumbers.number(slot: new, key: 0), RowNumbers.number(slot: old, key: 0),
                 RowNumbers.number(slot: old + 1, key: 0),
             ])
+            count += db.changesCount
+        }
+        // A row without its slot or its key would be left out.
+        guard try count == Int.fetchOne(db, sql: "SELECT count(*) FROM segment.\(table)") else {
+            throw SnapshotFault("rows of \(table) have keys that it does not contain")
         }
     }
 

@@ -16,10 +16,14 @@ package final class SnapshotWriter {
     /// Names of segments that had no rows when they were last looked at.
     private var empty: Set<String> = []
 
-    /// - Parameter store: which its worker has opened.
+    /// - Parameters:
+    ///   - store: which its worker has opened.
+    ///   - last: the snapshot from which the partition was restored, with the same numbers of keys.
     package init(
-        _ directory: SnapshotDirectory, of partition: Int32, in store: AggregateStore
+        _ directory: SnapshotDirectory, of partition: Int32, in store: AggregateStore,
+        after last: SnapshotManifest? = nil
     ) throws(StoreError) {
+        self.last = last
         self.directory = directory
         self.partition = partition
         reader = try StoreReader(path: store.path)

@@ -1,0 +1,133 @@
+import EventLog
+import Foundation
+import Store
+import TestKit
+import Testing
+
+@Suite("Workers with snapshots")
+struct WorkerSnapshotsTests {
+    /// A log whose first records are only in snapshots, after a worker has folded them.
+    private struct Machines {
+        let measured: MeasuredWorkspace
+        var workspace: Workspace { measured.workspace }
+        var stream: String { measured.stream }
+        var root: String { workspace.path + "/snapshots" }
+
+        init(_ stream: String, trims: Bool = true) throws {
+            measured = try MeasuredWorkspace(stream)
+            try measured.configure(0)
+            try measured.publish(try measured.records(200, seed: 3))
+            try fold("first")
+            try measured.publish(try measured.records(100, seed: 4))
+            try measured.fold()
+            guard trims else { return }
+            let log = try workspace.openLog()
+            for state in try workspace.states(stream, data: "first") {
+                try log.trim(
+                    topic: stream, partition: state.partition, before: state.nextOffset - 1)
+            }
+        }
+
+        /// Folds to the end of the log with snapshots.
+        func fold(_ data: String) throws {
+            let file = "\(workspace.pipelines)/\(stream).yaml"
+            let text = try String(contentsOfFile: file, encoding: .utf8)
+            try workspace.write("\(stream).yaml", text + "snapshots: \(root)\n")
+            defer { try? workspace.write("\(stream).yaml", text) }
+            try workspace.fold(stream, workspace.options(data: data))
+        }
+
+        func manifests(_ partition: Int32) throws -> [String] {
+            try FileManager.default.contentsOfDirectory(atPath: "\(root)/\(stream)/\(partition)")
+                .filter { $0.hasPrefix("snapshot-") }.sorted()
+        }
+
+        /// Changes a byte of the files of a partition with this beginning.
+        func damage(_ partition: Int32, _ prefix: String) throws {
+            let directory = "\(root)/\(stream)/\(partition)"
+            for name in try FileManager.default.contentsOfDirectory(atPath: directory)
+            where name.hasPrefix(prefix) {
+                var bytes = try Data(contentsOf: URL(fileURLWithPath: "\(directory)/\(name)"))
+                bytes[bytes.count / 2] ^= 1
+                try bytes.write(to: URL(fileURLWithPath: "\(directory)/\(name)"))
+            }
+        }
+
+        func expectSame(_ data: String, sourceLocation: SourceLocation = #_sourceLocation) throws {
+            #expect(
+                try workspace.contents(stream, data: data) == workspace.contents(stream),
+                sourceLocation: sourceLocation)
+        }
+    }
+
+    @Test(
+        "have all numbers on a new machine, although the log has lost its beginning",
+        arguments: MeasuredWorkspace.streams)
+    func takeOver(stream: String) throws {
+        let machines = try Machines(stream)
+        try machines.fold("second")
+        try machines.expectSame("second")
+        // And once more, from the snapshots of the second one.
+        try machines.fold("third")
+        try machines.expectSame("third")
+        #expect(try machines.manifests(0).count == 2)
+    }
+
+    @Test("take the next older snapshot if the newest one is damaged")
+    func damaged() throws {
+        let machines = try Machines("bids")
+        try machines.fold("second")
+        for partition in 0..<4 as Range<Int32> {
+            let newest = try #require(try machines.manifests(partition).last)
+            try machines.damage(partition, newest)
+        }
+        try machines.fold("third")
+        try machines.expectSame("third")
+    }
+
+    @Test("fold the log if every snapshot is damaged, and keep what they have")
+    func allDamaged() throws {
+        let machines = try Machines("bids", trims: false)
+        for partition in 0..<4 as Range<Int32> { try machines.damage(partition, "day-") }
+        try machines.fold("second")
+        try machines.expectSame("second")
+        // Their own store is further than all snapshots.
+        try machines.fold("data")
+        try machines.expectSame("second")
+    }
+
+    @Test("do not continue a snapshot of another topic of the name")
+    func recreated() throws {
+        let machines = try Machines("bids", trims: false)
+        let log = try machines.workspace.openLog()
+        _ = try log.deleteTopic("bids")
+        try machines.measured.publish(try machines.measured.records(300, seed: 9))
+        try machines.fold("second")
+        try machines.workspace.fold("bids", machines.workspace.options(data: "straight"))
+        #expect(
+            try machines.workspace.contents("bids", data: "second")
+                == machines.workspace.contents("bids", data: "straight"))
+    }
+
+    @Test("do not continue a snapshot whose conversion models were edited since")
+    func edited() throws {
+        let machines = try Machines("postbacks", trims: false)
+        try machines.workspace.write(
+            Samples.modelFile,
+            Samples.model.replacingOccurrences(of: "[0, 1, 5, 10, 50]", with: "[0, 2, 5, 10, 50]"))
+        try machines.fold("second")
+        try machines.workspace.fold("postbacks", machines.workspace.options(data: "straight"))
+        #expect(
+            try machines.workspace.contents("postbacks", data: "second")
+                == machines.workspace.contents("postbacks", data: "straight"))
+    }
+
+    @Test("go on without snapshots if their directory cannot be written")
+    func unwritable() throws {
+        let machines = try Machines("bids", trims: false)
+        try FileManager.default.removeItem(atPath: machines.root)
+        try Data().write(to: URL(fileURLWithPath: machines.root))
+        try machines.fold("second")
+        try machines.expectSame("second")
+    }
+}
