@@ -72,7 +72,8 @@ struct WeirCommand: ParsableCommand {
                 name: "Operate",
                 subcommands: [
                     CheckCommand.self, LagCommand.self, WatchCommand.self, BackupCommand.self,
-                    UpgradeCommand.self, PartnersCommand.self, DeliveriesCommand.self,
+                    HandoffCommand.self, UpgradeCommand.self, PartnersCommand.self,
+                    DeliveriesCommand.self,
                     ActionsCommand.self,
                 ]),
             CommandGroup(name: "Configure", subcommands: [InitCommand.self, TokenCommand.self]),

@@ -31,6 +31,25 @@ package struct SnapshotDirectory: Sendable {
         }
     }
 
+    /// The directories of snapshots below a root, in order: of these streams, and of all partitions.
+    package static func all(
+        in root: String, of streams: [String]
+    ) throws(StoreError) -> [(stream: String, partition: Int32, directory: SnapshotDirectory)] {
+        var found: [(stream: String, partition: Int32, directory: SnapshotDirectory)] = []
+        for stream in streams {
+            let path = "\(root)/\(stream)"
+            guard FileManager.default.fileExists(atPath: path) else { continue }
+            let names = try StoreError.naming("read", path) {
+                try FileManager.default.contentsOfDirectory(atPath: path)
+            }
+            for partition in names.compactMap({ Int32($0) }).sorted() {
+                let directory = SnapshotDirectory(root: root, stream: stream, partition: partition)
+                found.append((stream, partition, directory))
+            }
+        }
+        return found
+    }
+
     package func manifest(named name: String) throws(SnapshotFault) -> SnapshotManifest {
         let bytes: Data
         do {
@@ -57,6 +76,23 @@ package struct SnapshotDirectory: Sendable {
         if let first = faults.withLock({ $0.min { $0.key < $1.key } }) {
             throw SnapshotFault(first.value)
         }
+    }
+
+    /// The newest snapshot whose files are undamaged; and the newer ones, with their faults.
+    package func newestUsable() throws(StoreError) -> (
+        SnapshotManifest?, refused: [(name: String, fault: SnapshotFault)]
+    ) {
+        var refused: [(name: String, fault: SnapshotFault)] = []
+        for name in try manifests() {
+            do throws(SnapshotFault) {
+                let manifest = try manifest(named: name)
+                try verify(manifest)
+                return (manifest, refused)
+            } catch {
+                refused.append((name, error))
+            }
+        }
+        return (nil, refused)
     }
 
     /// Lends the state of the partition in a snapshot, with its configurations and without its rows.

@@ -10,7 +10,8 @@ package final class SnapshotWriter {
     private let directory: SnapshotDirectory
     private let reader: StoreReader
     private let partition: Int32
-    private let changes: SegmentChanges
+    /// Nil if nobody notes them.
+    private let changes: SegmentChanges?
     /// The last snapshot that this writer has taken. Without one, changes are unknown.
     private var last: SnapshotManifest?
     /// Names of segments that had no rows when they were last looked at.
@@ -28,6 +29,16 @@ package final class SnapshotWriter {
         self.partition = partition
         reader = try StoreReader(path: store.path)
         changes = store.segmentChanges
+    }
+
+    /// Takes one snapshot of a partition in the store at a path.
+    package init(
+        _ directory: SnapshotDirectory, of partition: Int32, at path: String
+    ) throws(StoreError) {
+        self.directory = directory
+        self.partition = partition
+        reader = try StoreReader(path: path)
+        changes = nil
     }
 
     /// Takes a snapshot, durably.
@@ -59,7 +70,7 @@ package final class SnapshotWriter {
         guard let manifest else { return nil }
         try StoreError.naming("write", directory.path) {
             _ = try directory.add(manifest)
-            changes.forget(partition, through: manifest.nextOffset)
+            changes?.forget(partition, through: manifest.nextOffset)
             self.last = manifest
             try directory.deleteOld()
         }
@@ -78,7 +89,7 @@ package final class SnapshotWriter {
             partitionCount: origin?["partition_count"] ?? 0, state,
             configuration: try snapshot.configurationOfLastRecord(of: state)?.hash,
             keyCount: try tables.keyCount(db))
-        let changed = changes.changes(of: partition)
+        let changed = changes?.changes(of: partition) ?? ChangedSegments()
         var present: [String: SnapshotManifest.File] = [:]
         for file in last?.files ?? [] { present[file.segment] = file }
         for segment in try tables.segments(of: state, in: db) {
