@@ -122,6 +122,22 @@ struct WorkerSnapshotsTests {
                 == machines.workspace.contents("postbacks", data: "straight"))
     }
 
+    @Test("replace snapshots at the offset of a store with other numbers, as after a promotion")
+    func promoted() throws {
+        let machines = try Machines("bids", trims: false)
+        try machines.fold("second")
+        let before = try machines.manifests(0)
+        try machines.measured.configure(1)
+        try machines.workspace.fold("bids", machines.workspace.options(data: "promoted"))
+        try machines.fold("promoted")
+        let after = try machines.manifests(0)
+        #expect(after.count == before.count && after.last != before.last)
+        try machines.fold("third")
+        #expect(
+            try machines.workspace.contents("bids", data: "third")
+                == machines.workspace.contents("bids", data: "promoted"))
+    }
+
     @Test("go on without snapshots if their directory cannot be written")
     func unwritable() throws {
         let machines = try Machines("bids", trims: false)

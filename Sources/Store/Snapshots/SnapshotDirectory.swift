@@ -142,6 +142,14 @@ package struct SnapshotDirectory: Sendable {
             atPath: path, withIntermediateDirectories: true)
     }
 
+    /// Deletes the other snapshots at an offset and beyond.
+    func delete(from nextOffset: Int64, except kept: String) throws {
+        let first = SnapshotManifest.fileName(nextOffset: nextOffset, sha256: "")
+        for name in try manifests() where name != kept && name >= first.dropLast(".json".count) {
+            unlink("\(path)/\(name)")
+        }
+    }
+
     /// Deletes older snapshots, and files of segments that none of the others has.
     func deleteOld() throws {
         let names = try manifests()

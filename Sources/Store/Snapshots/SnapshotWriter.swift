@@ -69,7 +69,11 @@ package final class SnapshotWriter {
         }
         guard let manifest else { return nil }
         try StoreError.naming("write", directory.path) {
-            _ = try directory.add(manifest)
+            let name = try directory.add(manifest)
+            // After a promotion, the store has other numbers than snapshots at the same offset.
+            if self.last == nil, changes != nil {
+                try directory.delete(from: manifest.nextOffset, except: name)
+            }
             changes?.forget(partition, through: manifest.nextOffset)
             self.last = manifest
             try directory.deleteOld()
