@@ -18,6 +18,9 @@ extension AggregateStore {
     package func beginPartition(
         _ partition: Int32, at firstOffset: Int64, logStart: Int64? = nil, emitFrom: Int64
     ) throws(StoreError) {
+        // Rows without a state are those of a snapshot whose restoration was killed.
+        let hasState = try partitionStates().contains { $0.partition == partition }
+        if !hasState { try clear(partition: partition) }
         try commit { db in
             for table in ["epochs", "partitions"] {
                 try db.execute(

@@ -98,6 +98,7 @@ package final class StoreReader {
                   UNION ALL
                   SELECT partition, 0, 0, sum(records) FROM hours GROUP BY partition
                 )
+                WHERE \(try RestoredPartitions.exclusion(db))
                 GROUP BY partition
                 HAVING sum(records) <> sum(outcomes) OR sum(records) <> sum(hours)
                 ORDER BY partition LIMIT 1

@@ -206,4 +206,36 @@ struct SnapshotsTests {
             try Self.takeOver(fold, seed: seed)
         }
     }
+
+    @Test("A partition whose restoration was killed is not counted, and begins again")
+    func partlyRestored() throws {
+        let machines = try Machines("bids", seed: 4)
+        let straight = try machines.machine(BidStream.self, "straight")
+        for partition in Int32(0)..<4 { try straight.begin(partition) }
+        try straight.fold(to: .max)
+        do {
+            let killed = try machines.machine(BidStream.self, "killed")
+            for partition in Int32(0)..<4 { try killed.begin(partition) }
+            try killed.fold(to: 40)
+            // What a killed restoration leaves: rows without a state, and the mark.
+            try killed.store.commit { db in
+                try RestoredPartitions.add(1, db)
+                try db.execute(sql: "DELETE FROM partitions WHERE partition = 1")
+            }
+        }
+        let states = try machines.measured.workspace.snapshot("bids", data: "killed") {
+            try $0.partitionStates().map(\.partition)
+        }
+        #expect(states == [0, 2, 3])
+        let again = try machines.machine(BidStream.self, "killed")
+        for partition in Int32(0)..<4 { try again.begin(partition) }
+        try again.fold(to: .max)
+        #expect(try machines.contents("killed") == machines.contents("straight"))
+        #expect(try machines.explanations("killed") == machines.explanations("straight"))
+        // The mark is gone, so that a lost state is damage again.
+        try again.store.commit { try $0.execute(sql: "DELETE FROM partitions") }
+        #expect(throws: StoreError.self) {
+            try machines.measured.workspace.snapshot("bids", data: "killed") { _ in }
+        }
+    }
 }

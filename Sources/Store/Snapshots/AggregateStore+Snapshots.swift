@@ -5,7 +5,7 @@ extension AggregateStore {
     /// Continues a partition from a snapshot: replaces its rows, if there are any, by those of the snapshot.
     ///
     /// The partition has no state until all rows are stored, so readers ignore it. A crash leaves rows without a state,
-    /// which `clear` deletes.
+    /// which `clear` deletes: `RestoredPartitions` lists the partition.
     ///
     /// - Parameter directory: of the partition's snapshots. The files of this one were verified.
     /// - Throws: `SnapshotFault` for a snapshot of another log or version; `StoreError`.
@@ -26,7 +26,10 @@ extension AggregateStore {
         // Readers see the partition with the last transaction, which makes all others durable too.
         try setSynchronous("NORMAL")
         defer { try? setSynchronous("FULL") }
-        try commit { try restored.begin($0) }
+        try commit { db in
+            try RestoredPartitions.add(manifest.partition, db)
+            try restored.begin(db)
+        }
         for file in manifest.files where file.segment != Segment.state.name {
             try restore(file, in: directory, &restored)
         }
@@ -49,7 +52,12 @@ extension AggregateStore {
     ) throws {
         var partition = restored
         try withSegment(file, in: directory) {
-            try commit { db in try partition.add(db, ids: self.ids) }
+            try commit { db in
+                try partition.add(db, ids: self.ids)
+                if file.segment == Segment.state.name {
+                    try RestoredPartitions.remove(partition.partition, db)
+                }
+            }
         }
         restored = partition
     }
@@ -99,10 +107,12 @@ extension AggregateStore {
                     arguments: [partition]) ?? false
             }
         }
-        guard !present.isEmpty else { return }
+        let isMarked = try read { try RestoredPartitions.contains(partition, $0) }
+        guard !present.isEmpty || isMarked else { return }
         // Without a state, its other rows no longer count.
-        try commit {
-            try $0.execute(
+        try commit { db in
+            try RestoredPartitions.add(partition, db)
+            try db.execute(
                 sql: "DELETE FROM partitions WHERE partition = ?", arguments: [partition])
         }
         for (sums, _) in tables.sums {
@@ -125,13 +135,53 @@ extension AggregateStore {
                     sql: "DELETE FROM \(table) WHERE partition = ?", arguments: [partition])
             }
         }
+        try commit { try RestoredPartitions.remove(partition, $0) }
         forgetRowNumbers()
+    }
+}
+
+/// The partitions that are being replaced by a snapshot: they have rows and no state.
+///
+/// The table exists only for that time, so that a lost table of states is damage in all other stores.
+enum RestoredPartitions {
+    private static let table = "restored_partitions"
+
+    private static func exists(_ db: Database) throws -> Bool {
+        // Not `tableExists`, which remembers tables that other connections have dropped.
+        try Bool.fetchOne(
+            db, sql: "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = ?)",
+            arguments: [table]) ?? false
+    }
+
+    static func contains(_ partition: Int32, _ db: Database) throws -> Bool {
+        guard try exists(db) else { return false }
+        return try Bool.fetchOne(
+            db, sql: "SELECT EXISTS (SELECT 1 FROM \(table) WHERE partition = ?)",
+            arguments: [partition]) ?? false
+    }
+
+    /// The condition of SQL under which a partition counts.
+    static func exclusion(_ db: Database) throws -> String {
+        try exists(db) ? "partition NOT IN (SELECT partition FROM \(table))" : "true"
+    }
+
+    static func add(_ partition: Int32, _ db: Database) throws {
+        try db.execute(
+            sql: "CREATE TABLE IF NOT EXISTS \(table) (partition INTEGER PRIMARY KEY) STRICT")
+        try db.execute(sql: "INSERT OR IGNORE INTO \(table) VALUES (?)", arguments: [partition])
+    }
+
+    static func remove(_ partition: Int32, _ db: Database) throws {
+        guard try exists(db) else { return }
+        try db.execute(sql: "DELETE FROM \(table) WHERE partition = ?", arguments: [partition])
+        let isEmpty = try Bool.fetchOne(db, sql: "SELECT NOT EXISTS (SELECT 1 FROM \(table))")
+        if isEmpty == true { try db.execute(sql: "DROP TABLE \(table)") }
     }
 }
 
 /// A partition while it is restored from the segments of a snapshot.
 private struct RestoredPartition {
-    private let partition: Int32
+    let partition: Int32
     private let tables: SegmentTables
     private let idTables: [MemoryTable]
     /// By aggregate's table of keys, the store's numbers of the snapshot's keys; nil while both are the same.
