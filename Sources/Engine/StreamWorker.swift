@@ -145,7 +145,8 @@ extension StreamFold {
     package static func makeWorker(
         _ options: WorkerOptions, _ configuration: WorkerConfiguration<Rules>, lanes: Int,
         in directory: String, log: any LogBackend, reader: any LogReader, stop: StopSignal,
-        logger: Logger, metrics: (WorkerSettings) throws -> WorkerMetrics? = { _ in nil }
+        logger: Logger, snapshotPacing: SnapshotPacing = SnapshotPacing(),
+        metrics: (WorkerSettings) throws -> WorkerMetrics? = { _ in nil }
     ) throws -> Worker<Self>? {
         let pipelines = PipelineDirectory(options.pipelinesDirectory)
         let (stream, rules) = (configuration.stream, configuration.rules)
@@ -217,8 +218,16 @@ extension StreamFold {
             corrections: emits ? try CorrectionStore(of: streamName, in: sets) : nil,
             patience: EmissionPatience(
                 address: log.address, stop: stop, logger: logger, metrics: metrics))
+        let isStandby = try options.isStandby
+        guard !isStandby || stream.snapshots != nil else {
+            throw UsageError(
+                "--standby copies snapshots of other workers: add the key snapshots to pipelines/\(streamName).yaml"
+            )
+        }
         let snapshots = stream.snapshots.map {
-            WorkerSnapshots(root: $0, store: store, logger: logger, metrics: metrics)
+            WorkerSnapshots(
+                root: $0, store: store, logger: logger, metrics: metrics, pacing: snapshotPacing,
+                isStandby: isStandby, openReader: { try log.lookingReader(topic: stream.topic) })
         }
         return Worker(
             lanes: folds,

@@ -108,7 +108,7 @@ package final class Worker<Fold: StreamFold> {
         var isOver = false
         if !stop.isRequested, !interruption.look() {
             configurationFiles?.look()
-            snapshots?.look(follower.nextOffsets.keys)
+            try takeSnapshots()
             isOver = try !step()
             guard isOver else { return nil }
         }
@@ -347,11 +347,12 @@ package final class Worker<Fold: StreamFold> {
 
     private func emit(_ partitions: Set<Int32>) throws {
         guard let emitter else { return }
-        try metrics?.setUnpublished(store.unpublishedCount())
+        let owned = follower.nextOffsets.keys
+        try metrics?.setUnpublished(store.unpublishedCount(of: owned))
         for partition in try emitter.emit(partitions) {
             follower.partitions[partition]?.isUnpublished = true
         }
-        try metrics?.setUnpublished(store.unpublishedCount())
+        try metrics?.setUnpublished(store.unpublishedCount(of: owned))
     }
 
     private var rememberedIDs: Int { rememberedIDs(atMost: .max) }
@@ -426,7 +427,9 @@ extension Worker {
             try store.partitionStates().first { $0.partition == partition }
         }
         var state = try stored()
-        if let snapshots, try snapshots.restore(bounds, state, under: configuration) {
+        if let snapshots,
+            try follower.waiting({ try snapshots.restore(bounds, state, under: configuration) })
+        {
             state = try stored()
         }
         if state?.oldestExpected.map({ bounds.logStart < $0 }) ?? (state == nil) {
@@ -509,6 +512,18 @@ extension Worker {
                 ])
         }
         try store.recordEpoch(partition: state.partition, configuration: configuration)
+    }
+
+    /// Begins snapshots if it is time, and copies one partition of another worker if there is a new snapshot of it.
+    private func takeSnapshots() throws {
+        guard let snapshots else { return }
+        snapshots.look(
+            follower.nextOffsets.keys, of: partitionCount, under: configuration)
+        guard snapshots.hasCopy else { return }
+        try foldPending()
+        try finishCommit()
+        try follower.waiting { try snapshots.copy() }
+        metrics?.setStandbyPartitions(snapshots.copies.count)
     }
 
     private func drop(_ partition: Int32) {

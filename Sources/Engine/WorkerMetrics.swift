@@ -25,6 +25,7 @@ package final class WorkerMetrics {
     private let brokerWait: Meter
     private let snapshots: Counter
     private let snapshotFailures: Counter
+    private let standbyPartitions: Meter
     private var partitions: [Int32: PartitionMetrics] = [:]
     private var boundsAsked = ContinuousClock.now
 
@@ -71,12 +72,17 @@ package final class WorkerMetrics {
             label: "weir_snapshots_total", dimensions: labels, factory: factory)
         snapshotFailures = Counter(
             label: "weir_snapshot_failures_total", dimensions: labels, factory: factory)
+        standbyPartitions = Meter(
+            label: "weir_standby_partitions", dimensions: labels, factory: factory)
     }
 
     /// Counts a snapshot of a partition. Called on any thread.
     func countSnapshot(succeeded: Bool) {
         (succeeded ? snapshots : snapshotFailures).increment()
     }
+
+    /// The number of partitions of other workers of which the store has a copy.
+    func setStandbyPartitions(_ count: Int) { standbyPartitions.set(count) }
 
     /// Counts a turn of the loop; periodically asks the log for its end.
     ///

@@ -53,5 +53,8 @@ extension WorkerMetrics {
         MetricDescription("weir_snapshots_total", "Snapshots of partitions taken."),
         MetricDescription(
             "weir_snapshot_failures_total", "Snapshots of partitions that could not be taken."),
+        MetricDescription(
+            "weir_standby_partitions",
+            "Partitions of other workers of which a worker with --standby has a copy."),
     ]
 }

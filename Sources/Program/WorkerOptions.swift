@@ -141,6 +141,12 @@ package struct WorkerOptions: ParsableArguments, LocationOptions {
             valueName: "name"))
     var member: String?
 
+    @Flag(
+        help:
+            "Keep copies of the partitions that other workers own, from their snapshots, to take them over at once. [WEIR_STANDBY=1]"
+    )
+    var standby = false
+
     @Option(
         help: ArgumentHelp(
             "Continue after the topic's number of partitions has changed to this number. [WEIR_ACCEPT_PARTITION_COUNT]",
@@ -168,6 +174,7 @@ package struct WorkerOptions: ParsableArguments, LocationOptions {
         self.archive = archive ?? Environment.off
         metrics = Environment.off
         member = nil
+        standby = false
         acceptPartitionCount = nil
         showsProgress = false
     }
@@ -180,6 +187,7 @@ package struct WorkerOptions: ParsableArguments, LocationOptions {
             _ = try assignment
             _ = try acceptedPartitionCount
             _ = try stopsAtEnd
+            _ = try isStandby
             _ = try metricsAddress
         } catch let error as UsageError {
             throw ValidationError("\(error)")
@@ -194,6 +202,11 @@ package struct WorkerOptions: ParsableArguments, LocationOptions {
     /// The file of the archive; nil without one.
     package var archivePath: String? {
         get throws(UsageError) { try Environment().archivePath(archive) }
+    }
+
+    /// Whether the store keeps copies of partitions of other workers.
+    package var isStandby: Bool {
+        get throws { try Environment().isSet("WEIR_STANDBY", option: standby) }
     }
 
     package var memberName: String? { member ?? Environment()["WEIR_MEMBER"] }

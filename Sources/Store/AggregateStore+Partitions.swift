@@ -35,7 +35,15 @@ extension AggregateStore {
                     partition, firstOffset, logStart ?? firstOffset, firstOffset, emitFrom,
                     max(emitFrom, firstOffset),
                 ])
+            try endReplacement(of: partition, db)
         }
+    }
+
+    /// What the store has published of a partition before its rows were replaced is not published again.
+    func endReplacement(of partition: Int32, _ db: Database) throws {
+        guard let published = try RestoredPartitions.end(partition, db) else { return }
+        try takeOverEmission(
+            partition: partition, from: published.outbox, deadLetters: published.deadLetters, db)
     }
 
     /// From now on, records below an offset publish nothing: the group is past it. If the partition has no folded
@@ -61,18 +69,24 @@ extension AggregateStore {
     package func takeOverEmission(
         partition: Int32, from offset: Int64, deadLetters: Int64
     ) throws(StoreError) {
-        try commit { db in
-            try Self.raise(partition, emitFrom: offset, deadLetters: deadLetters, db)
-            guard emits else { return }
-            try db.execute(
-                sql: """
-                    UPDATE partitions SET outbox_emitted = max(outbox_emitted, coalesce(
-                      (SELECT min(sequence) FROM outbox
-                       WHERE outbox.partition = ?1 AND origin_offset >= ?2), outbox_next))
-                    WHERE partition = ?1
-                    """,
-                arguments: [partition, offset])
+        try commit {
+            try takeOverEmission(partition: partition, from: offset, deadLetters: deadLetters, $0)
         }
+    }
+
+    private func takeOverEmission(
+        partition: Int32, from offset: Int64, deadLetters: Int64, _ db: Database
+    ) throws {
+        try Self.raise(partition, emitFrom: offset, deadLetters: deadLetters, db)
+        guard emits else { return }
+        try db.execute(
+            sql: """
+                UPDATE partitions SET outbox_emitted = max(outbox_emitted, coalesce(
+                  (SELECT min(sequence) FROM outbox
+                   WHERE outbox.partition = ?1 AND origin_offset >= ?2), outbox_next))
+                WHERE partition = ?1
+                """,
+            arguments: [partition, offset])
     }
 
     package func epochs(of partition: Int32) throws(StoreError) -> [Epoch] {
@@ -191,16 +205,20 @@ extension AggregateStore {
         } ?? 0
     }
 
-    /// Number of unpublished outbox rows and rejected records.
-    package func unpublishedCount() throws(StoreError) -> Int64 {
-        try read { db in
+    /// Number of unpublished outbox rows and rejected records of these partitions. Other workers publish those of the
+    /// others.
+    package func unpublishedCount(
+        of partitions: some Sequence<Int32>
+    ) throws(StoreError) -> Int64 {
+        let list = partitions.map(String.init).joined(separator: ", ")
+        return try read { db in
             try Int64.fetchOne(
                 db,
                 sql: """
                     SELECT coalesce(sum(outbox_next - outbox_emitted + (
                       SELECT count(*) FROM refused WHERE refused.partition = partitions.partition
                         AND offset >= dead_letters_next AND reason NOT IN (\(StoreSchema.otherReasons))
-                    )), 0) FROM partitions
+                    )), 0) FROM partitions WHERE partition IN (\(list))
                     """)
         } ?? 0
     }

@@ -8,7 +8,7 @@ extension StoreSnapshot {
         of partition: Int32, below offset: Int64 = .max,
         _ body: (_ sequence: Int64, PartnerPostback) throws -> Void
     ) throws {
-        guard try hasOutbox() else { return }
+        guard try Self.hasOutbox(db) else { return }
         let rows = try Row.fetchCursor(
             db, sql: Self.outboxRows + " AND origin_offset < ? ORDER BY sequence",
             arguments: [partition, offset])
@@ -23,7 +23,7 @@ extension StoreSnapshot {
 
     /// The ids of the documents for partners from records at or after an offset.
     package func outboxIDs(of partition: Int32, from offset: Int64) throws -> Set<String> {
-        guard try hasOutbox() else { return [] }
+        guard try Self.hasOutbox(db) else { return [] }
         return try String.fetchSet(
             db, sql: "SELECT id FROM outbox WHERE partition = ? AND origin_offset >= ?",
             arguments: [partition, offset])
@@ -33,8 +33,14 @@ extension StoreSnapshot {
     package func publishedOffsets(
         of state: PartitionState
     ) throws -> (outbox: Int64, deadLetters: Int64) {
+        try Self.publishedOffsets(of: state, db)
+    }
+
+    static func publishedOffsets(
+        of state: PartitionState, _ db: Database
+    ) throws -> (outbox: Int64, deadLetters: Int64) {
         var outbox: Int64?
-        if try hasOutbox() {
+        if try hasOutbox(db) {
             outbox = try Int64.fetchOne(
                 db,
                 sql: """
@@ -57,7 +63,7 @@ extension StoreSnapshot {
         try Int32.fetchOne(db, sql: "SELECT partition_count FROM store") ?? 0
     }
 
-    private func hasOutbox() throws -> Bool {
+    private static func hasOutbox(_ db: Database) throws -> Bool {
         try Bool.fetchOne(
             db, sql: "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'outbox')") ?? false
     }

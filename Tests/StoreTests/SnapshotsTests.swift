@@ -76,6 +76,7 @@ struct SnapshotsTests {
         let fold: Fold
         private let machines: Machines
         private var writers: [Int32: SnapshotWriter] = [:]
+        private var copies: [Int32: PartitionCopy] = [:]
         private var positions: [Int32: Int64] = [:]
         private let configuration: FoldConfiguration
 
@@ -136,14 +137,19 @@ struct SnapshotsTests {
         }
 
         /// Restores a partition from its newest snapshot.
-        func restore(_ partition: Int32) throws {
+        ///
+        /// - Parameter orNot: whether there may be none.
+        func restore(_ partition: Int32, orNot: Bool = false) throws {
             let directory = machines.directory(partition)
-            let name = try #require(try directory.manifests().first)
+            let newest = try directory.manifests().first
+            if orNot, newest == nil { return }
+            let name = try #require(newest)
             let manifest = try directory.manifest(named: name)
             try directory.verify(manifest)
-            let hasSameKeys = try store.restore(manifest, in: directory)
+            let copy = try store.restore(manifest, in: directory, over: copies[partition])
+            copies[partition] = copy
             writers[partition] = try SnapshotWriter(
-                directory, of: partition, in: store, after: hasSameKeys ? manifest : nil)
+                directory, of: partition, in: store, after: copy.sharedManifest)
         }
     }
 
@@ -159,9 +165,14 @@ struct SnapshotsTests {
         for partition in [Int32(0), 1] { try first.begin(partition) }
         let second = try machines.machine(Fold.self, "second")
         for partition in [Int32(2), 3] { try second.begin(partition) }
+        // Another one copies their partitions from the snapshots, again and again.
+        let standby = try machines.machine(Fold.self, "standby")
         for end in ends {
             try first.fold(to: end)
             try second.fold(to: end)
+            for partition in Int32(0)..<4 where random.next() % 2 > 0 {
+                try standby.restore(partition, orNot: true)
+            }
             for partition in [Int32(0), 1] where random.next() % 3 > 0 {
                 _ = try first.take(partition)
             }
@@ -171,6 +182,7 @@ struct SnapshotsTests {
         }
         for partition in [Int32(0), 1] { _ = try first.take(partition) }
         for partition in [Int32(2), 3] { _ = try second.take(partition) }
+        for partition in Int32(0)..<4 { try standby.restore(partition) }
         // A third one takes over all, and goes on. The keys of the second have other numbers there.
         let third = try machines.machine(Fold.self, "third")
         for partition in [Int32(1), 3, 0, 2] {
@@ -182,6 +194,15 @@ struct SnapshotsTests {
         let explanations = try machines.explanations("third")
         #expect(try explanations == machines.explanations("straight"))
         #expect(!explanations.isEmpty)
+        // Copies of a partition whose owner has changed: keys have other numbers.
+        for partition in [Int32(0), 1] {
+            _ = try third.take(partition)
+            try standby.restore(partition)
+        }
+        for partition in Int32(0)..<4 { try standby.begin(partition) }
+        try standby.fold(to: .max)
+        #expect(try machines.contents("standby") == machines.contents("straight"))
+        #expect(try machines.explanations("standby") == explanations)
         // The first one is behind: what it has of two partitions gives way to new snapshots.
         for partition in [Int32(0), 3] {
             _ = try third.take(partition)
@@ -210,24 +231,23 @@ struct SnapshotsTests {
     @Test("A partition whose restoration was killed is not counted, and begins again")
     func partlyRestored() throws {
         let machines = try Machines("bids", seed: 4)
-        let straight = try machines.machine(BidStream.self, "straight")
+        let straight = try machines.machine(BidsFold.self, "straight")
         for partition in Int32(0)..<4 { try straight.begin(partition) }
         try straight.fold(to: .max)
         do {
-            let killed = try machines.machine(BidStream.self, "killed")
+            let killed = try machines.machine(BidsFold.self, "killed")
             for partition in Int32(0)..<4 { try killed.begin(partition) }
             try killed.fold(to: 40)
             // What a killed restoration leaves: rows without a state, and the mark.
             try killed.store.commit { db in
-                try RestoredPartitions.add(1, db)
-                try db.execute(sql: "DELETE FROM partitions WHERE partition = 1")
+                try RestoredPartitions.begin(1, db)
             }
         }
         let states = try machines.measured.workspace.snapshot("bids", data: "killed") {
             try $0.partitionStates().map(\.partition)
         }
         #expect(states == [0, 2, 3])
-        let again = try machines.machine(BidStream.self, "killed")
+        let again = try machines.machine(BidsFold.self, "killed")
         for partition in Int32(0)..<4 { try again.begin(partition) }
         try again.fold(to: .max)
         #expect(try machines.contents("killed") == machines.contents("straight"))

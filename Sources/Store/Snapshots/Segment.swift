@@ -28,6 +28,26 @@ package enum Segment: Hashable, Sendable {
         }
     }
 
+    /// Reads a name; nil for one of another version.
+    init?(name: String) {
+        let parts = name.split(separator: "-", maxSplits: 1).map(String.init)
+        switch (parts.first, parts.count > 1 ? parts[1] : nil) {
+        case ("day", let day?): self = .day(day == "none" ? "" : day)
+        case ("records", let range?):
+            guard let range = SegmentRange(name: range) else { return nil }
+            self = .records(range)
+        case ("documents", let range?):
+            guard let range = SegmentRange(name: range) else { return nil }
+            self = .documents(range)
+        case ("keys", let range?):
+            guard let range = SegmentRange(name: range) else { return nil }
+            self = .keys(range)
+        case ("memory", nil): self = .memory
+        case ("state", nil): self = .state
+        default: return nil
+        }
+    }
+
     /// The day of an hour, or of a day, that a store has as text.
     static func day(ofHour text: String) -> Segment { .day(String(text.prefix { $0 != "T" })) }
 }
@@ -42,6 +62,17 @@ package struct SegmentRange: Hashable, Sendable {
     let end: Int64
 
     fileprivate var name: String { "\(first)-\(end)" }
+
+    private init(first: Int64, end: Int64) {
+        self.first = first
+        self.end = end
+    }
+
+    fileprivate init?(name: String) {
+        let bounds = name.split(separator: "-").map { Int64($0) }
+        guard bounds.count == 2, let first = bounds[0], let end = bounds[1] else { return nil }
+        self.init(first: first, end: end)
+    }
 
     /// The ranges that cover the numbers from `first` up to `end`, which is exclusive.
     static func covering(_ first: Int64, _ end: Int64) -> [SegmentRange] {

@@ -56,6 +56,11 @@ struct SegmentTables {
         aggregates.map { ($0.name, "\($0.sqlName)_keys") }
     }
 
+    /// Whether rows of a table are not those of one segment alone: they stay when it is replaced.
+    func isShared(_ table: String) -> Bool {
+        ["store", "slots", "partitions", "epochs"].contains(table) || keys.contains(table)
+    }
+
     /// All tables with a column for the partition.
     func byPartition(_ db: Database) throws -> [String] {
         let tables =
