@@ -145,7 +145,7 @@ package struct WorkerOptions: ParsableArguments, LocationOptions {
         help:
             "Keep copies of the partitions that other workers own, from their snapshots, to take them over at once. [WEIR_STANDBY=1]"
     )
-    var standby = false
+    package var standby = false
 
     @Option(
         help: ArgumentHelp(

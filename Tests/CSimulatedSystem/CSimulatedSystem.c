@@ -728,6 +728,22 @@ void dispatch_sync(void *queue, void *work) {
     sync_now(queue, work);
 }
 
+/// A block with one number, as libdispatch calls it.
+struct numbered_block {
+    void *isa;
+    int flags, reserved;
+    void (*invoke)(void *, size_t);
+};
+
+/// One iteration after the other.
+void dispatch_apply(size_t iterations, void *queue, void *work) {
+    if (is_simulated_thread()) {
+        for (size_t number = 0; number < iterations; number++) ((struct numbered_block *)work)->invoke(work, number);
+        return;
+    }
+    REAL(dispatch_apply, iterations, queue, work);
+}
+
 intptr_t dispatch_group_wait(void *group, uint64_t until) {
     do_waiting_work();
     REAL(dispatch_group_wait, group, until);

@@ -30,11 +30,16 @@ struct WorkerSnapshotsTests {
 
         /// Folds to the end of the log with snapshots.
         func fold(_ data: String) throws {
+            try withSnapshots { try workspace.fold(stream, workspace.options(data: data)) }
+        }
+
+        /// Runs `body` while the stream's file names the directory of snapshots.
+        func withSnapshots(_ body: () throws -> Void) throws {
             let file = "\(workspace.pipelines)/\(stream).yaml"
             let text = try String(contentsOfFile: file, encoding: .utf8)
             try workspace.write("\(stream).yaml", text + "snapshots: \(root)\n")
             defer { try? workspace.write("\(stream).yaml", text) }
-            try workspace.fold(stream, workspace.options(data: data))
+            try body()
         }
 
         func manifests(_ partition: Int32) throws -> [String] {
@@ -94,6 +99,39 @@ struct WorkerSnapshotsTests {
         // Their own store is further than all snapshots.
         try machines.fold("data")
         try machines.expectSame("second")
+    }
+
+    @Test("with --standby have copies of the partitions of others, and continue them")
+    func standby() throws {
+        let machines = try Machines("bids")
+        let workspace = machines.workspace
+        func offsets(_ data: String) -> [Int32: Int64]? {
+            (try? workspace.states("bids", data: data)).map { states in
+                Dictionary(uniqueKeysWithValues: states.map { ($0.partition, $0.nextOffset) })
+            }
+        }
+        let copied = try #require(offsets("first"))
+        try machines.withSnapshots {
+            let worker = try workspace.start(
+                "weir-bids", data: "second", ["--partitions", "0", "--standby"])
+            let hasCopies = Wait.until(seconds: Wait.seconds) {
+                offsets("second")?.filter { $0.key > 0 } == copied.filter { $0.key > 0 }
+            }
+            #expect(hasCopies, "\(String(describing: offsets("second"))) of \(copied)")
+            #expect(try worker.stop() == 0, "\(worker.error)")
+        }
+        // The log has lost its beginning, and there are no snapshots any more.
+        try FileManager.default.removeItem(atPath: machines.root)
+        try workspace.fold("bids", workspace.options(data: "second"))
+        try machines.expectSame("second")
+    }
+
+    @Test("with --standby need snapshots")
+    func standbyWithoutSnapshots() throws {
+        let machines = try Machines("bids", trims: false)
+        let worker = try machines.workspace.run("weir-bids", ["--standby", "--until-end"])
+        #expect(worker.status == 64)
+        #expect(worker.error.contains("add the key snapshots to pipelines/bids.yaml"))
     }
 
     @Test("do not continue a snapshot of another topic of the name")

@@ -100,6 +100,42 @@ struct ManifestsTests {
         }
     }
 
+    @Test("without volumes, the workers of streams get a directory of snapshots, and no others")
+    func withoutVolumes() throws {
+        let component = try ops.document("ops/kubernetes/snapshots/kustomization.yaml")
+        let patch = try #require(component["patches"]?.sequence?.first)
+        let names = try #require(patch["target"]?["name"]?.string)
+        let pattern = try Regex(names)
+        for worker in workers + ["collector"] {
+            let isOfStream = Streams.stream(named: worker) != nil
+            #expect(
+                (try pattern.wholeMatch(in: "weir-\(worker)") != nil) == isOfStream, "\(worker)")
+        }
+        // What is removed or replaced is there, and what is mounted is a volume.
+        let set = try ops.document("ops/kubernetes/worker/statefulset.yaml")
+        let changes = try #require(
+            try Yams.compose(yaml: patch["patch"]?.string ?? "")?.sequence)
+        for change in changes where change["op"]?.string != "add" {
+            let path = try #require(change["path"]?.string)
+            let found = path.split(separator: "/").reduce(Optional(set)) { node, name in
+                Int(name).map { node?.sequence?[$0] } ?? node?[String(name)]
+            }
+            #expect(found != nil, "\(path)")
+        }
+        let added = changes.filter { $0["op"]?.string == "add" }.compactMap { $0["value"] }
+        let volumes = added.filter { $0["mountPath"] == nil }.compactMap { $0["name"]?.string }
+        #expect(volumes == ["data", "snapshots"])
+        let mount = try #require(added.first { $0["mountPath"] != nil })
+        #expect(mount["name"]?.string == "snapshots")
+        let claim = try ops.document("ops/kubernetes/snapshots/volume.yaml")
+        #expect(
+            claim["metadata"]?["name"]?.string
+                == added.first { $0["persistentVolumeClaim"] != nil }?["persistentVolumeClaim"]?[
+                    "claimName"]?.string)
+        let command = changes.compactMap { $0["value"]?.sequence?.last?.string }.joined()
+        #expect(command.contains("--member \"$POD_NAME\" --standby"))
+    }
+
     @Test("every partition of a topic has exactly one pod that owns it, and every pod a line")
     func partitions() throws {
         let generators = try ops.document("ops/kubernetes/kustomization.yaml")["configMapGenerator"]

@@ -12,6 +12,7 @@ package enum FaultKind: String, CaseIterable, Sendable {
     case backup, restore, archive, promotion
     case partnerAway, partnerLostAnswer, partnerBusy, partnerRefuses, partnerShut, partnerLate
     case flood, leaderAway, unsyncedNames, incrementalRebalances, otherConfiguration, upgrade
+    case snapshots, standby, lostMachine, damagedSnapshot, handOff
 
     /// Those that are drawn apart from the others, which leaves what else is drawn as it is: in one run of so many.
     var isOneIn: UInt64? {
@@ -19,7 +20,8 @@ package enum FaultKind: String, CaseIterable, Sendable {
         // Floods take long.
         case .flood: 16
         case .leaderAway, .unsyncedNames, .upgrade: 3
-        case .incrementalRebalances: 2
+        case .incrementalRebalances, .standby, .lostMachine, .damagedSnapshot, .handOff: 2
+        case .snapshots: 3
         case .otherConfiguration: 4
         default: nil
         }
@@ -27,6 +29,11 @@ package enum FaultKind: String, CaseIterable, Sendable {
 
     /// Those that are done to a log in one file only.
     static let ofEmbeddedLogs: Set<FaultKind> = [.archive, .promotion, .upgrade]
+
+    /// Those that are done to snapshots of partitions.
+    static let ofSnapshots: Set<FaultKind> = [
+        .snapshots, .standby, .lostMachine, .damagedSnapshot, .handOff,
+    ]
 
     /// With these the group's offset does not show that a store of deliveries is an older copy.
     static let hidingCopiesOfDeliveries: Set<FaultKind> = [.offsetsNotTaken, .pause]
@@ -84,6 +91,12 @@ enum Transition: String, CaseIterable {
     case producerKilled = "embedded log: a producer was killed at a call"
     case producerFailed = "embedded log: an append failed"
     case acknowledged = "embedded log: an append was acknowledged"
+
+    case continuedSnapshot = "a partition continued from a snapshot"
+    case copiedSnapshot = "a partition of another worker was copied"
+    case refusedSnapshot = "a snapshot was refused"
+    case snapshotFailed = "a snapshot could not be taken"
+    case handedOff = "operator: a partition was handed to another worker"
 
     case backedUp = "operator: a store was copied while its worker went on"
     case restored = "operator: a store was replaced by its copy"

@@ -109,6 +109,7 @@ extension Simulation {
                 try other.moveStoresAway()
                 backups[other.name] = nil
             }
+            try deleteSnapshots(of: stream)
             cluster.forgetOffsets(ofTopic: stream)
             cluster.endOldTopic(stream)
             clearPublished(stream)

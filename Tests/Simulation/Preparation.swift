@@ -46,14 +46,16 @@ extension Simulation {
         } else {
             kinds.subtract(FaultKind.ofEmbeddedLogs)
         }
+        drawSnapshots()
         for feed in feeds {
             let topic = feed.stream.streamName
             cluster.make(topic, partitionCount: Int32(1 + number(below: 4)))
             // Without a group, one worker has all partitions.
             for index in 0...number(below: machine == nil ? options.mostWorkers : 1) {
                 addWorker("\(topic)-\(index)", feed.program)
+                workers.last?.isStandby = kinds.contains(.standby) && index > 0
             }
-            try feed.writeConfiguration(to: "\(root)/pipelines", settings: drawSettings())
+            try feed.writeConfiguration(to: "\(root)/pipelines", settings: drawStreamSettings())
         }
         try SimulatedDocuments.writeConfiguration(
             to: "\(root)/pipelines", settings: drawSettings())
@@ -84,6 +86,19 @@ extension Simulation {
         note(
             "\(workers.map(\.name).joined(separator: ", ")); \(drawn.map(\.rawValue).joined(separator: " "))"
         )
+    }
+
+    /// Some runs of several machines write snapshots, which are compared under one window only.
+    private func drawSnapshots() {
+        guard machine == nil, kinds.contains(.snapshots) else {
+            return kinds.subtract(FaultKind.ofSnapshots)
+        }
+        kinds.remove(.otherConfiguration)
+        // A snapshot that ends where a trimmed topic begins cannot be compared with it.
+        if kinds.contains(.topicRecreated) { kinds.remove(.trimming) }
+        snapshotRoot = "\(root)/disks/snapshots"
+        meet(.snapshots)
+        if kinds.contains(.standby) { meet(.standby) }
     }
 
     /// In some runs without another producer of its topic.
@@ -156,6 +171,11 @@ extension Simulation {
         commit_interval_ms: \(1 + number(below: 300))
 
         """
+    }
+
+    /// Settings of the file of a stream.
+    func drawStreamSettings() -> String {
+        drawSettings() + (snapshotRoot.map { "snapshots: \($0)\n" } ?? "")
     }
 
     /// Nil for a worker that folds nothing.

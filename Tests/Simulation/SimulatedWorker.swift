@@ -45,6 +45,42 @@ struct ProcessContext {
     let stop: StopSignal
     /// Whether the process was given reason to fail.
     let hasDiskFaults: Bool
+    let logger: Logger
+}
+
+extension SnapshotPacing {
+    /// As soon and as often as possible.
+    fileprivate static var dense: SnapshotPacing {
+        var pacing = SnapshotPacing()
+        pacing.interval = .milliseconds(500)
+        pacing.share = 1
+        pacing.worthwhileRecords = 3
+        return pacing
+    }
+}
+
+/// Covers what a worker logs of snapshots.
+///
+/// `@unchecked Sendable`: a run has one thread.
+private struct CoveringLogHandler: LogHandler, @unchecked Sendable {
+    let cover: (Transition) -> Void
+    var metadata: Logger.Metadata = [:]
+    var logLevel = Logger.Level.debug
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        let text = "\(event.message)"
+        if text.hasPrefix("partition restored from a snapshot") { cover(.continuedSnapshot) }
+        if text.hasPrefix("partition of another worker copied") { cover(.copiedSnapshot) }
+        if text.hasPrefix("no snapshot of partition") { cover(.snapshotFailed) }
+        if text.contains(" is not used: ") || text.contains(" is not copied: ") {
+            cover(.refusedSnapshot)
+        }
+    }
 }
 
 /// A log that processes open.
@@ -101,7 +137,7 @@ struct FoldProgram<Fold: StreamFold>: SimulatedProgram {
             let worker = try Fold.makeWorker(
                 context.options, configuration, lanes: context.lanes, in: sets.directory(of: topic),
                 log: context.log, reader: reader, stop: context.stop,
-                logger: Logger(label: context.name))
+                logger: context.logger, snapshotPacing: .dense)
             guard let worker else {
                 throw SimulationFault("\(context.name): its store was replaced")
             }
@@ -127,8 +163,7 @@ struct DeliveryProgram: SimulatedProgram {
             let loop = try PartnerPostbacksWorker.makeLoop(
                 context.options, configuration, log: context.log, reader: reader,
                 sender: SimulatedSender(partners, process: context.number, of: context.name),
-                stop: context.stop,
-                logger: Logger(label: context.name))
+                stop: context.stop, logger: context.logger)
             return (loop, reader)
         } catch {
             reader.close()
@@ -180,6 +215,8 @@ final class SimulatedWorker {
     var archivePath: String?
     /// The promotions that its operator was told were done, or that a process of it went on from.
     private var promotions: [StorePromotion] = []
+    /// Whether it keeps copies of the partitions of others.
+    var isStandby = false
     /// The number of partitions that its operator has accepted.
     var acceptedPartitionCount: Int32?
     /// How long ids were remembered when its store was folded, by partition; empty where that never changes.
@@ -241,11 +278,15 @@ final class SimulatedWorker {
             untilEnd: false, archive: archivePath.map { "sqlite:\($0)" })
         if isMember { options.partitions = nil }
         options.acceptPartitionCount = partitionCount
+        options.standby = isMember && isStandby
+        let logger = Logger(label: name) { [sink = self.log as? any RecordSink] _ in
+            CoveringLogHandler { sink?.cover($0) }
+        }
         let stop = StopSignal()
         let (worker, reader) = try program.open(
             ProcessContext(
                 name: name, number: number, lanes: lanes, directory: directory, options: options,
-                log: log, stop: stop, hasDiskFaults: hasDiskFaults))
+                log: log, stop: stop, hasDiskFaults: hasDiskFaults, logger: logger))
         return Incarnation(number: number, worker: worker, reader: reader, stop: stop)
     }
 

@@ -78,6 +78,8 @@ package final class Simulation {
     var restored: Set<String> = []
     /// The workers that have, or have had, a store without a measure.
     var withoutMeasure: Set<String> = []
+    /// The directory of snapshots, which all machines share; nil in runs without.
+    var snapshotRoot: String?
     /// How many sets were replayed for a worker, by its name.
     var sets: [String: Int] = [:]
 

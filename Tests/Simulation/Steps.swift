@@ -123,13 +123,13 @@ extension Simulation {
         }
         if !isBounded, !isOther { meet(.otherBatches) }
         let bound = isBounded ? "dedupe_max_ids: \(1 + number(below: Self.mostIDs))\n" : ""
-        try feed.writeConfiguration(to: "\(root)/pipelines", settings: drawSettings() + bound)
+        try feed.writeConfiguration(to: "\(root)/pipelines", settings: drawStreamSettings() + bound)
     }
 
     /// The operator gives a stream the memory that it needs.
     func raiseBound(of stream: String) throws {
         for feed in feeds where feed.stream.streamName == stream {
-            try feed.writeConfiguration(to: "\(root)/pipelines", settings: drawSettings())
+            try feed.writeConfiguration(to: "\(root)/pipelines", settings: drawStreamSettings())
         }
     }
 

@@ -18,8 +18,10 @@ struct Disturbance: Sendable {
     }
 
     private static let all = Dictionary(
-        uniqueKeysWithValues: (ofProcesses + ofTopics + ofStores + ofPartners + [clockJump])
-            .map { ($0.kind, $0) })
+        uniqueKeysWithValues: (ofProcesses + ofTopics + ofStores + ofPartners + ofSnapshots + [
+            clockJump
+        ])
+        .map { ($0.kind, $0) })
 
     private static let clockJump = Disturbance(.clockJump) { run in
         let nanoseconds = Int64(run.number(below: 7_200)) * 1_000_000_000

@@ -118,6 +118,7 @@ extension Simulation {
             try worker.moveStoresAway()
             backups[worker.name] = nil
         }
+        try deleteSnapshots(of: name)
         cluster.forgetOffsets(ofTopic: name)
         clearPublished(name)
         note("\(name) is trimmed to its end, and begins with empty stores")
