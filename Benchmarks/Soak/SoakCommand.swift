@@ -30,7 +30,7 @@ struct SoakCommand: ParsableCommand {
     var programs: String?
     @Flag(
         help:
-            "Workers take snapshots, and a killed one loses its store, as with the disk of a machine."
+            "Workers take snapshots, two of four are standbys, and a killed one loses its store, as with the disk of a machine."
     )
     var snapshots = false
     @Option(help: "The most resident memory that a worker may ever have, in MiB.")

@@ -30,6 +30,8 @@ final class SoakWorker {
     }
 
     var directory: String { "worker-\(number)" }
+    /// Of the members with and without a name, one each.
+    private var isStandby: Bool { workspace.hasSnapshots && number > 2 }
     private var log: String { "\(workspace.path)/\(directory).log" }
     var isRunning: Bool { process != nil }
     /// Whether it runs undisturbed.
@@ -44,7 +46,8 @@ final class SoakWorker {
             [
                 "--log", workspace.address, "--data", "\(workspace.path)/\(directory)",
                 "--pipelines", workspace.pipelines,
-            ] + (isMember ? ["--member", "\(number)"] : []), log: log)
+            ] + (isMember ? ["--member", "\(number)"] : []) + (isStandby ? ["--standby"] : []),
+            log: log)
     }
 
     /// Sends SIGTERM.
