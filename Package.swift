@@ -195,7 +195,8 @@ let package = Package(
         .target(
             name: "Dashboard",
             dependencies: [
-                "ConfigurationFiles", "ConfigurationValues", "ConversionModels", "EventLog",
+                "ConfigurationFiles", "ConfigurationValues", "ConversionModels", "Engine",
+                "EventLog",
                 "History", "JSON", "Monitoring", "Program", "Reports", "Signatures", "Store",
                 "Streams", "Tokens",
                 "Wording", crypto, http, httpTypes, logging, nio, nioPosix,

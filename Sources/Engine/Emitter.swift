@@ -23,7 +23,9 @@ package final class Emitter {
     private let partitionCount: Int32
     /// The source of names.
     var catalog: Catalog
-    private let corrections: CorrectionStore?
+    private var corrections: CorrectionStore?
+    /// The partitions with corrections whose own revision is unknown; nil before it was looked up.
+    private var uncounted: Set<Int32>?
     private let patience: EmissionPatience
     private lazy var parser = JSONParser()
     private var writer: (any LogWriter)?
@@ -61,6 +63,7 @@ package final class Emitter {
 
     /// False if it gave up before everything was published.
     private func emit(_ state: PartitionState) throws -> Bool {
+        try countOwnRevisions(state)
         var deadLettersNext = state.deadLettersNext
         var outboxEmitted = state.outboxEmitted
         while true {
@@ -73,7 +76,7 @@ package final class Emitter {
                 refused.filter(\.isRejected).map {
                     DeadLetter($0, of: topic, to: deadLetters.name).record
                 }
-                + (try outbox.filter { $0.postback.originOffset >= state.emitFrom }.map {
+                + (try outbox.filter { $0.postback.originOffset >= state.emitFrom }.compactMap {
                     try partnerRecord($0.postback)
                 })
             if !records.isEmpty, try !append(records) { return false }
@@ -105,14 +108,94 @@ package final class Emitter {
             topic.name, partitionCount: partitionCount, settings: topic.settings)
     }
 
-    /// After a correction the store's own revisions continue with other numbers than those in the store.
-    private func partnerRecord(_ postback: PartnerPostback) throws -> OutgoingRecord {
+    /// After a correction the store's own revisions continue with other numbers than those in the store. Nil for a
+    /// record with a document in the topic, from another store of the group.
+    private func partnerRecord(_ postback: PartnerPostback) throws -> OutgoingRecord? {
         let correction = try corrections?.correction(
             of: postback.id, partition: postback.partition)
+        if let correction, postback.originOffset < correction.boundary { return nil }
         guard let parser else { throw WorkerError.unexpected("no memory for a JSON parser") }
         return try PartnerRecord(
             topic: topic, partnerTopic: partnerTopic?.name ?? "", catalog: catalog, parser: parser
         ).record(of: postback, revisionOffset: correction?.revisionOffset ?? 0)
+    }
+}
+
+// MARK: Revisions that other stores have published
+
+extension Emitter {
+    /// Reads the topic of documents, if other stores of the group may have published revisions that this one does not
+    /// know.
+    ///
+    /// - Parameters:
+    ///   - committed: the group's offsets.
+    ///   - promotions: those of the stream in this data directory.
+    ///   - isOlderCopy: whether the group has published documents that this store has not.
+    ///   - keepsMetadata: whether the log keeps the promotion with an offset.
+    ///   - show: called with the number of documents read so far; its error ends the reading.
+    func readRevisions(
+        _ committed: [Int32: GroupOffset], promotions: [Int64], isOlderCopy: Bool,
+        keepsMetadata: Bool, logger: Logger, show: (Int) throws -> Void
+    ) throws {
+        guard let partnerTopic else { return }
+        let readings = try corrections?.readings() ?? []
+        let present = Set(try store.partitionStates().map(\.partition))
+        let isOther = committed.contains { partition, offset in
+            let last = readings.first { $0.partition == partition }
+            guard present.contains(partition), offset.next > 0 else { return false }
+            guard keepsMetadata else { return isOlderCopy && offset.next > last?.nextOffset ?? 0 }
+            // Without a promotion in between, other stores publish the same documents.
+            guard let promotion = offset.promotion else { return false }
+            return !promotions.contains(promotion) && promotion != last?.promotion
+        }
+        guard isOther else { return }
+        let directory = (store.path as NSString).deletingLastPathComponent
+        logger.notice(
+            "reading the revisions that partners have",
+            metadata: ["topic": "\(partnerTopic.name)"])
+        do {
+            var reading = try RevisionReading(directory: directory, committed: committed)
+            let result = try reading.run(log, partnerTopic: partnerTopic.name, show: show)
+            corrections = try CorrectionStore(directory: directory)
+            uncounted = nil
+            guard result.recorded > 0 else { return }
+            logger.warning(
+                "partners have documents that this store has not published: weir promote compares them",
+                metadata: ["count": "\(result.recorded)"])
+        } catch let error as CommandError {
+            throw WorkerError.unexpected(error.explanation ?? "\(error)")
+        }
+    }
+
+    /// Counts the store's own revisions of documents that were read from the topic, once it has folded their records.
+    private func countOwnRevisions(_ state: PartitionState) throws {
+        guard let corrections else { return }
+        let partitions = try uncounted ?? corrections.uncountedPartitions()
+        uncounted = partitions
+        guard partitions.contains(state.partition) else { return }
+        let rows = try corrections.uncounted(of: state.partition, through: state.nextOffset)
+        guard let end = rows.map(\.1.boundary).max() else { return }
+        var left = Dictionary(uniqueKeysWithValues: rows.map { ($0.1.postback.id, $0) })
+        var last: [String: (revision: Int64, content: PostbackContent)] = [:]
+        try store.snapshot { snapshot in
+            try snapshot.forEachOutboxRow(of: state.partition, below: end) { _, postback in
+                guard let (_, correction) = left[postback.id],
+                    postback.originOffset < correction.boundary
+                else { return }
+                last[postback.id] = (postback.document.revision, PostbackContent(of: postback))
+            }
+        }
+        var same: [Int64] = []
+        for (id, own) in last {
+            guard let (row, correction) = left[id], own.revision == correction.revision,
+                own.content == correction.publishedContent
+            else { continue }
+            same.append(row)
+            left[id] = nil
+        }
+        try corrections.count(
+            left.map { id, row in (row.row, last[id]?.revision ?? 0) }, deleting: same)
+        uncounted = nil
     }
 }
 

@@ -245,7 +245,8 @@ extension StreamFold {
                 use: emits ? { emitter.catalog = $0 } : nil),
             interruption: isInterrupted, patience: patience,
             openReader: { try log.lookingReader(topic: stream.topic) },
-            snapshots: isArchive ? nil : snapshots)
+            snapshots: isArchive ? nil : snapshots,
+            promotions: emits ? sets.times(of: streamName) : [])
     }
 
     /// The log's reader, after the archive's if there is one.

@@ -21,6 +21,8 @@ package final class Worker<Fold: StreamFold> {
     private let logger: Logger
     private let metrics: WorkerMetrics?
     private let snapshots: WorkerSnapshots?
+    /// The times of the stream's promotions in the data directory, in order, in milliseconds since 1970.
+    private let promotions: [Int64]
     private var progress: Progress
     private var interruption: Interruption
     private var configurationFiles: FollowedConfiguration?
@@ -45,9 +47,11 @@ package final class Worker<Fold: StreamFold> {
         logger: Logger, metrics: WorkerMetrics? = nil,
         configurationFiles: FollowedConfiguration? = nil,
         interruption: @escaping () -> Bool = { false }, patience: BrokerPatience? = nil,
-        openReader: LogIdentityCheck.OpenReader? = nil, snapshots: WorkerSnapshots? = nil
+        openReader: LogIdentityCheck.OpenReader? = nil, snapshots: WorkerSnapshots? = nil,
+        promotions: [Int64] = []
     ) {
         self.snapshots = snapshots
+        self.promotions = promotions
         self.lanes = Lanes(FoldLanes(lanes), others: others.map(FoldLanes.init))
         self.store = store
         store.explainDays = settings.explainDays
@@ -378,7 +382,10 @@ package final class Worker<Fold: StreamFold> {
                 continue
             }
             let mark = try follower.mark(of: partition, below: offset)
-            follower.partitions[partition]?.groupOffset = GroupOffset(offset, mark: mark)
+            // The last promotion of any store of the group.
+            let promotion = [promotions.last, followed.groupOffset?.promotion].compactMap(\.self)
+            follower.partitions[partition]?.groupOffset = GroupOffset(
+                offset, mark: mark, promotion: promotion.max())
         }
         // A partition without folded records has published nothing, and its topic may be recreated before the first
         // record arrives.
@@ -416,7 +423,16 @@ extension Worker {
         guard !partitions.isEmpty else { return }
         let committed = try follower.committedOffsets()
         let bounds = try follower.bounds(of: partitions, comparing: committed)
+        let isOlderCopy = try store.isOlderCopy(
+            than: committed.mapValues(\.next), taking: partitions)
         for bounds in bounds { try take(bounds, committed[bounds.partition]) }
+        guard let emitter, Fold.emits else { return }
+        try emitter.readRevisions(
+            committed, promotions: promotions, isOlderCopy: isOlderCopy,
+            keepsMetadata: follower.reader.keepsMetadata, logger: logger
+        ) { _ in
+            if stop.isRequested || interruption.look() { throw BrokerPatience.Stopped() }
+        }
     }
 
     private func take(_ bounds: PartitionBounds, _ committed: GroupOffset?) throws {
@@ -466,6 +482,7 @@ extension Worker {
         store.expect(state)
         follower.take(bounds, at: state.nextOffset)
         follower.partitions[partition]?.begin(at: state, committed)
+        notePromotion(state, committed)
         metrics?.take(state, end: bounds.endOffset)
         let last = state.nextOffset - 1
         if !state.lastRecord.isEmpty, last >= bounds.earliestOffset {
@@ -481,6 +498,17 @@ extension Worker {
                 "partition": "\(partition)", "next_offset": "\(state.nextOffset)",
                 "end": "\(bounds.endOffset)",
             ])
+    }
+
+    /// Commits the group's offset again after a promotion: an older copy of the stores shall see that it lacks the
+    /// revisions of the promotion, even if no record follows.
+    private func notePromotion(_ state: PartitionState, _ committed: GroupOffset?) {
+        guard let promotion = promotions.last, let committed,
+            committed.promotion ?? 0 < promotion, state.nextOffset >= committed.next
+        else { return }
+        follower.partitions[state.partition]?.groupOffset = GroupOffset(
+            committed.next, mark: committed.mark(in: state.partition), promotion: promotion)
+        follower.hasUncommittedOffsets = true
     }
 
     /// Periodically reads the number of partitions: a larger number changes the partitions of keys. A log that does not

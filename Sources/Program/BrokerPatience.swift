@@ -6,7 +6,9 @@ import Logging
 /// unreachable for minutes. The worker reads and folds nothing during that time.
 package final class BrokerPatience {
     /// A stop was requested while the log did not answer.
-    package struct Stopped: Error {}
+    package struct Stopped: Error {
+        package init() {}
+    }
 
     private static let pauseMicroseconds: UInt32 = 200_000
 

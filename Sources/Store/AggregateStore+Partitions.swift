@@ -205,6 +205,24 @@ extension AggregateStore {
         } ?? 0
     }
 
+    /// Whether a group has published documents that this store has not.
+    ///
+    /// - Parameters:
+    ///   - published: the group's offsets.
+    ///   - partitions: those that the store is going to fold, and may not have yet.
+    package func isOlderCopy(
+        than published: [Int32: Int64], taking partitions: [Int32]
+    ) throws(StoreError) -> Bool {
+        var new = Set(partitions)
+        for state in try partitionStates() {
+            new.remove(state.partition)
+            guard let offset = published[state.partition] else { continue }
+            if offset > state.nextOffset { return true }
+            if try dueCount(partition: state.partition, below: offset) > 0 { return true }
+        }
+        return new.contains { published[$0] ?? 0 > 0 }
+    }
+
     /// Number of unpublished outbox rows and rejected records of these partitions. Other workers publish those of the
     /// others.
     package func unpublishedCount(

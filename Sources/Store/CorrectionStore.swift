@@ -17,7 +17,8 @@ package struct Correction: Sendable {
         case withdrawn
         /// Only the numbers of the revisions differ, so the correction is not sent.
         case unchanged
-        /// The set begins after its first record and cannot compare it, so the correction is not sent.
+        /// The set cannot compare it, so the correction is not sent: the set begins after its first record, or the
+        /// document was read from the topic after a restore.
         case notCompared = "not_compared"
     }
 
@@ -39,7 +40,8 @@ package struct Correction: Sendable {
     package var postback: PartnerPostback
     package var kind: Kind
     package var state: State
-    /// The set's own last revision of a record below `boundary`, or 0.
+    /// The set's own last revision of a record below `boundary`, or 0; `unknownRevision` until the set has folded up to
+    /// there.
     package var ownRevision: Int64
     /// The last revision published earlier, or 0.
     package var publishedRevision: Int64
@@ -51,6 +53,8 @@ package struct Correction: Sendable {
     package var revision: Int64
     /// Offset in the postback's partition. From there on the set itself publishes the documents of records.
     package var boundary: Int64
+
+    package static let unknownRevision: Int64 = -1
 
     package init(
         postback: PartnerPostback, kind: Kind, state: State, ownRevision: Int64,
@@ -238,6 +242,118 @@ package final class CorrectionStore {
         }
     }
 
+    // MARK: Documents read from the topic
+
+    /// How far the topic was read for a partition.
+    package struct Reading: Equatable, Sendable {
+        package var partition: Int32
+        /// The group's offset: the documents of records below it are known.
+        package var nextOffset: Int64
+        /// The promotion under which the group published them; nil for none.
+        package var promotion: Int64?
+
+        package init(partition: Int32, nextOffset: Int64, promotion: Int64?) {
+            self.partition = partition
+            self.nextOffset = nextOffset
+            self.promotion = promotion
+        }
+    }
+
+    /// Records documents that were read from the topic, in one durable transaction. They replace corrections of the
+    /// same ids. The caller has locked the corrections.
+    ///
+    /// - Parameter sent: the rows of corrections that are in the topic.
+    package static func record(
+        _ published: [Correction], sent: [Int64], _ readings: [Reading], in directory: String
+    ) throws {
+        let path = path(in: directory)
+        func write(_ db: Database) throws {
+            try db.execute(sql: readingsTable)
+            for correction in published { try insert(correction, db) }
+            for row in sent {
+                try db.execute(
+                    sql: "UPDATE corrections SET state = ? WHERE row = ?",
+                    arguments: [Correction.State.sent.rawValue, row])
+            }
+            for reading in readings {
+                try db.execute(
+                    sql: "INSERT OR REPLACE INTO readings VALUES (?, ?, ?)",
+                    arguments: [reading.partition, reading.nextOffset, reading.promotion])
+            }
+        }
+        guard FileManager.default.fileExists(atPath: path) else {
+            try mark.makeFile(schema, at: path, write)
+            return
+        }
+        let corrections = try CorrectionStore(path: path)
+        try StoreError.naming("write", path) { try corrections.queue.write(write) }
+    }
+
+    /// How far the topic was read for partitions, in their order.
+    package func readings() throws(StoreError) -> [Reading] {
+        try read { db in
+            guard try db.tableExists("readings") else { return [] }
+            return try Row.fetchAll(db, sql: "SELECT * FROM readings ORDER BY partition").map {
+                Reading(
+                    partition: $0["partition"], nextOffset: $0["next_offset"],
+                    promotion: $0["promotion"])
+            }
+        }
+    }
+
+    /// The corrections of a partition with an unknown own revision, and a boundary up to an offset.
+    package func uncounted(
+        of partition: Int32, through offset: Int64
+    ) throws(StoreError) -> [(row: Int64, Correction)] {
+        try read { db in
+            try Row.fetchAll(
+                db,
+                sql: """
+                    SELECT *, CAST(ad_network_id AS BLOB) AS network FROM corrections
+                    WHERE partition = ? AND own_revision = ? AND boundary <= ?
+                    """,
+                arguments: [partition, Correction.unknownRevision, offset]
+            ).compactMap { row in Correction(row).map { (row["row"] as Int64, $0) } }
+        }
+    }
+
+    /// The partitions of corrections with an unknown own revision.
+    package func uncountedPartitions() throws(StoreError) -> Set<Int32> {
+        try read { db in
+            try Int32.fetchSet(
+                db, sql: "SELECT DISTINCT partition FROM corrections WHERE own_revision = ?",
+                arguments: [Correction.unknownRevision])
+        }
+    }
+
+    /// Sets own revisions of rows, and deletes rows without a difference. Durable when it returns.
+    package func count(
+        _ ownRevisions: [(row: Int64, revision: Int64)], deleting rows: [Int64]
+    ) throws(StoreError) {
+        try StoreError.naming("write", path) {
+            try queue.write { db in
+                for (row, revision) in ownRevisions {
+                    try db.execute(
+                        sql: "UPDATE corrections SET own_revision = ? WHERE row = ?",
+                        arguments: [revision, row])
+                }
+                for row in rows {
+                    try db.execute(
+                        sql: "DELETE FROM corrections WHERE row = ?", arguments: [row])
+                }
+            }
+        }
+    }
+
+    private static let readingsTable = """
+        CREATE TABLE IF NOT EXISTS readings (
+          -- How far the topic of documents was read after a restore.
+          partition INTEGER PRIMARY KEY, -- of the postbacks
+          next_offset INTEGER NOT NULL, -- of the group: documents of records below it are known
+          promotion INTEGER -- under which they were published, in milliseconds since 1970; null for none
+        ) STRICT;
+        """
+
     private func read<Result>(_ body: (Database) throws -> Result) throws(StoreError) -> Result {
         try StoreError.naming("read", path) { try queue.read(body) }
     }
@@ -246,7 +362,7 @@ package final class CorrectionStore {
         let postback = correction.postback
         try db.cachedStatement(
             sql: """
-                INSERT INTO corrections VALUES (
+                INSERT OR REPLACE INTO corrections VALUES (
                   NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """
         ).execute(arguments: [
@@ -270,7 +386,7 @@ package final class CorrectionStore {
           kind TEXT NOT NULL, -- 'changed', 'added', 'withdrawn', 'unchanged' (only the revisions differ), 'not_compared'
           state TEXT NOT NULL, -- 'due', 'sending' (it may be in the log), 'sent', 'obsolete', 'none'
           boundary INTEGER NOT NULL, -- the set itself publishes the results of records from this offset on
-          own_revision INTEGER NOT NULL, -- last revision of the set below the boundary; 0 for none
+          own_revision INTEGER NOT NULL, -- last revision of the set below the boundary; 0: none, -1: not folded yet
           published_revision INTEGER NOT NULL, -- last revision published before; 0 for none
           published_document TEXT, -- the last published document, without the campaign's names
           published_content BLOB, -- first 16 bytes of the SHA-256 of its content; null: nothing, or unknown

@@ -7,7 +7,7 @@ import Foundation
 /// beside a database.
 package enum FileOwner {
     /// Gives a new file or directory to the owner of its directory. No effect unless the program is root.
-    static func adopt(_ path: String) {
+    package static func adopt(_ path: String) {
         guard geteuid() == 0 else { return }
         let parent = (path as NSString).deletingLastPathComponent
         var directory = stat()
@@ -23,6 +23,15 @@ package enum FileOwner {
         if directory.st_mode & S_IRGRP != 0 { mode |= S_IRGRP }
         if found.st_mode & S_IFMT == S_IFDIR { mode |= directory.st_mode & S_IXGRP }
         if mode != found.st_mode & 0o7777 { _ = chmod(path, mode) }
+    }
+
+    /// Creates a directory that is going to replace another one, with its owner and mode.
+    package static func createDirectory(_ path: String, replacing other: String) throws {
+        try createDirectory(path)
+        var found = stat()
+        guard stat(other, &found) == 0 else { return }
+        if geteuid() == 0 { _ = lchown(path, found.st_uid, found.st_gid) }
+        _ = chmod(path, found.st_mode & 0o7777)
     }
 
     /// Creates a directory with its missing parents.

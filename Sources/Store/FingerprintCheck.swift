@@ -66,10 +66,25 @@ package struct FingerprintCheck {
 }
 
 extension GroupOffset {
-    /// - Parameter mark: a folded record below the offset.
-    package init(_ next: Int64, mark: RecordFingerprint?) {
-        self.init(next, metadata: mark.map { "\(Self.tag) \($0.offset) \($0.fingerprint)" } ?? "")
+    /// - Parameters:
+    ///   - mark: a folded record below the offset.
+    ///   - promotion: the last promotion of the stream before documents were published, in milliseconds since 1970.
+    package init(_ next: Int64, mark: RecordFingerprint?, promotion: Int64? = nil) {
+        let words = [
+            mark.map { "\(Self.tag) \($0.offset) \($0.fingerprint)" },
+            promotion.map { "\(Self.promotionPrefix)\($0)" },
+        ]
+        self.init(next, metadata: words.compactMap(\.self).joined(separator: " "))
     }
+
+    /// The promotion under which documents below the offset were published; nil for none, or if unknown.
+    package var promotion: Int64? {
+        metadata.split(separator: " ").lazy
+            .filter { $0.hasPrefix(Self.promotionPrefix) }
+            .compactMap { Int64($0.dropFirst(Self.promotionPrefix.count)) }.first
+    }
+
+    private static var promotionPrefix: String { "promoted=" }
 
     /// The record that the worker had folded; nil if another program committed the offset.
     package func mark(in partition: Int32) -> RecordFingerprint? {

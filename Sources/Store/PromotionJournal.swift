@@ -140,6 +140,11 @@ package struct PromotionJournal: Sendable {
     /// Whether a promotion put the present store of a stream in force.
     package func hasPromoted(_ stream: String) -> Bool { !moves(of: stream).isEmpty }
 
+    /// The times of the promotions of a stream, in order, in milliseconds since 1970.
+    package func times(of stream: String) -> [Int64] {
+        moves(of: stream).map(\.promotion.atMilliseconds)
+    }
+
     /// The place of a stream's store, as written in the journal.
     package func set(of stream: String) -> String {
         moves(of: stream).last?.move.to ?? Self.ownSet

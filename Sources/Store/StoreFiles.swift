@@ -246,6 +246,12 @@ private enum LockFile {
 /// are durable when they return.
 package enum DurableFile {
     package static func replace(_ path: String, with bytes: Data) throws(StoreError) {
+        try replaceContent(path, with: bytes)
+        try syncName(of: path)
+    }
+
+    /// The same without the sync of its directory: after a power loss, the file may be missing or the old one.
+    package static func replaceContent(_ path: String, with bytes: Data) throws(StoreError) {
         let new = path + ".new"
         let descriptor = open(new, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
         guard descriptor >= 0 else { throw failure("write", new) }
@@ -262,14 +268,18 @@ package enum DurableFile {
             written += count
         }
         guard fsync(descriptor) == 0 else { throw failure("write", new) }
-        try move(new, to: path)
+        try rename(new, to: path)
     }
 
     /// Moves a durable file to the path of another.
     package static func move(_ new: String, to path: String) throws(StoreError) {
-        FileOwner.adopt(new)
-        guard rename(new, path) == 0 else { throw failure("replace", path) }
+        try rename(new, to: path)
         try syncName(of: path)
+    }
+
+    private static func rename(_ new: String, to path: String) throws(StoreError) {
+        FileOwner.adopt(new)
+        guard Foundation.rename(new, path) == 0 else { throw failure("replace", path) }
     }
 
     /// Syncs the directory of a file, so that a power loss cannot restore the previous file.

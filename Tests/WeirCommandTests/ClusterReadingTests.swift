@@ -1,4 +1,5 @@
 import ConfigurationValues
+import Engine
 import EventLog
 import History
 import Program

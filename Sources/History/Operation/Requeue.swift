@@ -1,3 +1,4 @@
+import Engine
 import EventLog
 import Reports
 import Store

@@ -11,6 +11,8 @@ struct CorrectionSearch {
         /// The origin of the id's first document.
         var firstOrigin: Int64
         var content: PostbackContent
+        /// The last revision below the boundary of a correction that does not know it, or 0.
+        var revisionBelow: Int64
     }
 
     /// The last published document of an id.
@@ -46,7 +48,7 @@ struct CorrectionSearch {
     func forEachCorrection(
         of partition: Int32, boundary: Int64, _ body: (Correction) throws -> Void
     ) throws {
-        let before = try own(old, partition, boundary)
+        let before = try own(old, partition, boundary, counting: uncountedBoundaries(of: partition))
         let after = try own(new, partition, boundary)
         let corrected = try correctedIDs(of: partition)
         let begin = try new.partitionStates().first { $0.partition == partition }?.firstOffset
@@ -54,8 +56,17 @@ struct CorrectionSearch {
         let ordered = ids.map { id in (after[id]?.origin ?? before[id]?.origin ?? .max, id) }
             .sorted { ($0.0, $0.1) < ($1.0, $1.1) }
         for (_, id) in ordered {
-            let published = try published(
-                id, before[id], partition, isCorrected: corrected.contains(id))
+            let isCorrected = corrected.contains(id)
+            if isCorrected,
+                var later = try oldCorrections?.correction(of: id, partition: partition),
+                later.postback.originOffset >= boundary
+            {
+                // Read from the topic. The new set compares no records from there on, so its numbers just continue.
+                later.ownRevision = Correction.unknownRevision
+                try body(later)
+                continue
+            }
+            let published = try published(id, before[id], partition, isCorrected: isCorrected)
             let correction =
                 published.revision > 0 && published.firstOrigin < begin ?? 0
                 ? try notCompared(after[id], published, partition: partition, boundary: boundary)
@@ -65,17 +76,26 @@ struct CorrectionSearch {
     }
 
     private func own(
-        _ snapshot: StoreSnapshot, _ partition: Int32, _ boundary: Int64
+        _ snapshot: StoreSnapshot, _ partition: Int32, _ boundary: Int64,
+        counting boundaries: [String: Int64] = [:]
     ) throws -> [String: Own] {
         var own: [String: Own] = [:]
         try snapshot.forEachOutboxRow(of: partition, below: boundary) { sequence, postback in
+            let last = own[postback.id]
+            let isBelow = postback.originOffset < boundaries[postback.id] ?? 0
             own[postback.id] = Own(
                 sequence: sequence, revision: postback.document.revision,
                 origin: postback.originOffset,
-                firstOrigin: own[postback.id]?.firstOrigin ?? postback.originOffset,
-                content: PostbackContent(of: postback))
+                firstOrigin: last?.firstOrigin ?? postback.originOffset,
+                content: PostbackContent(of: postback),
+                revisionBelow: isBelow ? postback.document.revision : last?.revisionBelow ?? 0)
         }
         return own
+    }
+
+    private func uncountedBoundaries(of partition: Int32) throws -> [String: Int64] {
+        let uncounted = try oldCorrections?.uncounted(of: partition, through: .max) ?? []
+        return uncounted.reduce(into: [:]) { $0[$1.1.postback.id] = $1.1.boundary }
     }
 
     private func correctedIDs(of partition: Int32) throws -> Set<String> {
@@ -102,6 +122,10 @@ struct CorrectionSearch {
             return own.map { published($0, revisionOffset: 0) } ?? Published()
         }
         if let own, own.origin >= correction.boundary {
+            var correction = correction
+            if correction.ownRevision == Correction.unknownRevision {
+                correction.ownRevision = own.revisionBelow
+            }
             return published(own, revisionOffset: correction.revisionOffset)
         }
         switch correction.state {

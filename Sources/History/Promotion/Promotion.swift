@@ -203,10 +203,17 @@ package final class Promotion {
         }
         try onStep(.takenOver)
         if let directory = correctionsDirectory, streams.contains(emittingStream) {
+            let readings = try correctionsInForce()?.readings() ?? []
             try CorrectionStore.replace(in: directory) { write in try search(boundaries, write) }
+            // The documents that were read from the topic are now known to the new set.
+            if !readings.isEmpty {
+                try CorrectionStore.record([], sent: [], readings, in: directory)
+            }
         }
         try onStep(.corrected)
         guard !stop.isRequested else { throw PromotionError.stopped }
+        // A worker must not continue from a snapshot of the old stores. It has released them, and takes none now.
+        for (_, promotion) in promotions { try promotion.deleteSnapshots() }
         try sets.append(promotion)
         try onStep(.switched)
         return promoted

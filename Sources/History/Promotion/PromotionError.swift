@@ -23,7 +23,8 @@ package enum PromotionError: OperatorError, Equatable, Sendable {
     /// The present store does not know all documents that partners have: it is missing, or its group has published
     /// more than it has folded.
     case unknownDocuments(
-        store: String, isThere: Bool, partition: Int32, next: Int64?, published: Int64)
+        store: String, data: String, isThere: Bool, partition: Int32, next: Int64?, published: Int64
+    )
     /// A worker does not release its store.
     case notGivenUp(store: String, owner: String, seconds: Int)
     /// The worker of a stream is unknown or not configured.
@@ -61,10 +62,15 @@ package enum PromotionError: OperatorError, Equatable, Sendable {
                 ?? "\(store) has no partition \(partition), but the present store has it, so its records would be lost: replay it too, or give --accept-lost-history"
         case .lostBeginning(let store, let partition, let first):
             "\(store) begins partition \(partition) at offset \(first), and there is no present store to compare it with, so earlier records would not be counted: replay them from an archive (weir replay --archive), or give --accept-lost-history"
-        case .unknownDocuments(let store, let isThere, let partition, let next, let published):
+        case .unknownDocuments(
+            let store, let data, let isThere, let partition, let next, let published):
             (next.map { "\(store) has folded partition \(partition) up to offset \($0)" }
                 ?? (isThere ? "\(store) has no partition \(partition)" : "\(store) does not exist"))
-                + ", but its group has published up to \(published) of partition \(partition), so weir cannot determine which documents partners have. Restore the store from a backup, then promote. If no other set was in force since, you can also let its worker fold the log again with its old configuration. If another data directory folds the partition, fold all partitions in one directory and promote there. --accept-lost-history promotes without corrections for the partition. Nothing has changed"
+                + ", but its group has published up to \(published) of partition \(partition), so weir cannot determine which documents partners have. "
+                + (isThere
+                    ? "Stop its worker, and read the documents from their topic: \(ShellWords.text(["weir", "backup", "revisions", "--data", data])). Then promote. "
+                    : "Restore the store from a backup, then promote. ")
+                + "If no other set was in force since, you can also let its worker fold the log again with its old configuration. If another data directory folds the partition, fold all partitions in one directory and promote there. --accept-lost-history promotes without corrections for the partition. Nothing has changed"
         case .notGivenUp(let store, let owner, let seconds):
             "\(store) was not released within \(seconds) s\(owner): stop that process, then try again; nothing has changed"
         case .noWorker(let stream, let pipelines):

@@ -24,8 +24,15 @@ struct StreamPromotion<Fold: StreamFold> {
         var topic: String
         var logIdentity: String
         var states: [Int32: PartitionState]
+        /// The group's offsets of partitions for which the topic of documents was read after a restore.
+        var readUpTo: [Int32: Int64] = [:]
         /// Published offsets by partition.
         var published: [Int32: (outbox: Int64, deadLetters: Int64)] = [:]
+
+        /// Whether documents of records below an offset are unknown.
+        func isBehind(_ offset: Int64, of partition: Int32) -> Bool {
+            offset > max(states[partition]?.nextOffset ?? 0, readUpTo[partition] ?? 0)
+        }
     }
 
     private func state(_ path: String) throws -> StoreState {
@@ -38,6 +45,16 @@ struct StreamPromotion<Fold: StreamFold> {
                     $0[$1.partition] = try snapshot.publishedOffsets(of: $1)
                 })
         }
+    }
+
+    /// The state of the store in force.
+    private func oldState() throws -> StoreState {
+        var old = try state(oldPath)
+        guard Fold.emits, let corrections = try CorrectionStore(directory: from) else { return old }
+        for reading in try corrections.readings() {
+            old.readUpTo[reading.partition] = reading.nextOffset
+        }
+        return old
     }
 
     /// Whether there is a store to replace.
@@ -53,7 +70,7 @@ struct StreamPromotion<Fold: StreamFold> {
         // published them.
         let published = try publishedDocuments()
         guard hasOld else {
-            try requireKnown(published, by: [:])
+            try requireKnown(published, by: nil)
             for (number, state) in try state(newPath).states.sorted(by: { $0.key < $1.key })
             where state.firstOffset > 0 && !order.acceptsLostHistory {
                 throw PromotionError.lostBeginning(
@@ -61,7 +78,7 @@ struct StreamPromotion<Fold: StreamFold> {
             }
             return promoted
         }
-        let (old, new) = (try state(oldPath), try state(newPath))
+        let (old, new) = (try oldState(), try state(newPath))
         guard old.topic == new.topic, old.logIdentity == new.logIdentity else {
             throw PromotionError.otherLog(stream: stream, old: oldPath, new: newPath)
         }
@@ -75,20 +92,21 @@ struct StreamPromotion<Fold: StreamFold> {
             }
             if let other { promoted.behind += max(0, state.nextOffset - other.nextOffset) }
         }
-        try requireKnown(published, by: old.states)
+        try requireKnown(published, by: old)
         return promoted
     }
 
     /// Throws if published documents are unknown to the present store.
     private func requireKnown(
-        _ published: [Int32: Int64], by states: [Int32: PartitionState]
+        _ published: [Int32: Int64], by old: StoreState?
     ) throws {
         guard !order.acceptsLostHistory,
-            let first = published.filter({ states.isBehind($0.value, of: $0.key) }).min(by: <)
+            let first = published.filter({ old?.isBehind($0.value, of: $0.key) ?? ($0.value > 0) })
+                .min(by: <)
         else { return }
         throw PromotionError.unknownDocuments(
-            store: oldPath, isThere: hasOld, partition: first.key,
-            next: states[first.key]?.nextOffset, published: first.value)
+            store: oldPath, data: order.data, isThere: hasOld, partition: first.key,
+            next: old?.states[first.key]?.nextOffset, published: first.value)
     }
 
     /// The offset of each partition below which the group has published all documents.
@@ -110,6 +128,17 @@ struct StreamPromotion<Fold: StreamFold> {
         return try log.reader(topic: settings.topic, group: settings.group)
     }
 
+    /// Deletes the snapshots of the partitions of both stores.
+    func deleteSnapshots() throws {
+        guard let root = try Fold.file(in: order.source.pipelines).settings.snapshots else {
+            return
+        }
+        let paths = hasOld ? [oldPath, newPath] : [newPath]
+        for partition in Set(try paths.flatMap { try state($0).states.keys }).sorted() {
+            try SnapshotDirectory(root: root, stream: stream, partition: partition).deleteAll()
+        }
+    }
+
     /// Publishes everything that the old store has not noted as published, as its worker would. A process that was
     /// killed before the note may already have published some, so the new store must not give their numbers to other
     /// documents. The caller has released the store's lock.
@@ -129,10 +158,10 @@ struct StreamPromotion<Fold: StreamFold> {
     /// Continues folding until the new store has reached the progress of the old one.
     func catchUp(stop: StopSignal) throws {
         guard hasOld else { return }
-        let (old, new) = (try state(oldPath), try state(newPath))
+        let (old, new) = (try oldState(), try state(newPath))
         var ends: [Int32: Int64] = [:]
         for (number, state) in old.states where new.states[number] != nil {
-            ends[number] = state.nextOffset
+            ends[number] = max(state.nextOffset, old.readUpTo[number] ?? 0)
         }
         let isBehind = ends.contains { $0.value > new.states[$0.key]?.nextOffset ?? 0 }
         if isBehind {
@@ -195,17 +224,19 @@ struct StreamPromotion<Fold: StreamFold> {
     /// Returns the offsets, by partition, from which it does so, and why the worker would reject the store.
     func takeOver() throws -> (boundaries: [Int32: Int64], refusal: String?) {
         let documents = try publishedDocuments()
-        let old = hasOld ? try state(oldPath) : nil
+        let old = hasOld ? try oldState() : nil
         let new = try state(newPath)
         let store = try AggregateStore(
             path: newPath, fold: Fold.self, topic: new.topic,
             logIdentity: new.logIdentity, partitionCount: 0)
         var boundaries: [Int32: Int64] = [:]
         for (number, published) in old?.published ?? [:] where new.states[number] != nil {
-            let isBehind = old?.states.isBehind(documents[number] ?? 0, of: number) ?? false
-            if !isBehind { boundaries[number] = published.outbox }
+            let isBehind = old?.isBehind(documents[number] ?? 0, of: number) ?? false
+            let read = old?.readUpTo[number] ?? 0
+            let outbox = max(published.outbox, read)
+            if !isBehind { boundaries[number] = outbox }
             try store.takeOverEmission(
-                partition: number, from: published.outbox, deadLetters: published.deadLetters)
+                partition: number, from: outbox, deadLetters: max(published.deadLetters, read))
         }
         return (boundaries, try store.snapshot(faultInHistory))
     }
@@ -214,12 +245,13 @@ struct StreamPromotion<Fold: StreamFold> {
     func boundaries() throws -> [Int32: Int64] {
         guard hasOld else { return [:] }
         let documents = try publishedDocuments()
-        let (old, new) = (try state(oldPath), try state(newPath))
+        let (old, new) = (try oldState(), try state(newPath))
         return old.published.reduce(into: [:]) { boundaries, published in
             guard let state = new.states[published.key],
-                !old.states.isBehind(documents[published.key] ?? 0, of: published.key)
+                !old.isBehind(documents[published.key] ?? 0, of: published.key)
             else { return }
-            boundaries[published.key] = min(published.value.outbox, state.nextOffset)
+            boundaries[published.key] = min(
+                max(published.value.outbox, old.readUpTo[published.key] ?? 0), state.nextOffset)
         }
     }
 
@@ -229,13 +261,6 @@ struct StreamPromotion<Fold: StreamFold> {
     private func faultInHistory(of store: StoreSnapshot) throws -> String? {
         let present = try? Fold.rules(in: order.source.pipelines).configuration
         return try present?.faultInHistory(of: store)?.description
-    }
-}
-
-extension [Int32: PartitionState] {
-    /// Whether a partition is folded to a lower offset than this one, or not at all.
-    fileprivate func isBehind(_ offset: Int64, of partition: Int32) -> Bool {
-        offset > self[partition]?.nextOffset ?? 0
     }
 }
 
@@ -255,6 +280,7 @@ protocol StreamPromoting {
     func catchUp(stop: StopSignal) throws
     func publishRest(_ corrections: CorrectionStore?, stop: StopSignal) throws
     func takeOver() throws -> (boundaries: [Int32: Int64], refusal: String?)
+    func deleteSnapshots() throws
     func boundaries() throws -> [Int32: Int64]
 }
 

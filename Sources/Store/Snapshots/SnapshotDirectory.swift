@@ -150,6 +150,18 @@ package struct SnapshotDirectory: Sendable {
         }
     }
 
+    /// Deletes all snapshots, durably. Files of segments stay until a later snapshot finds that they are not listed:
+    /// another machine may be writing them.
+    package func deleteAll() throws(StoreError) {
+        let names = try manifests()
+        for name in names where unlink("\(path)/\(name)") != 0 && errno != ENOENT {
+            throw .disk(
+                operation: "delete", path: "\(path)/\(name)",
+                detail: SystemRefusal.explanation())
+        }
+        if let first = names.first { try DurableFile.syncName(of: "\(path)/\(first)") }
+    }
+
     /// Deletes older snapshots, and files of segments that none of the others has.
     func deleteOld() throws {
         let names = try manifests()

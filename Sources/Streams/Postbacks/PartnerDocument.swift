@@ -20,7 +20,7 @@ package struct PartnerDocument: Sendable {
     /// `id:revision` of the document that this correction replaces.
     package var supersedes: String?
     /// Whether the document withdraws the earlier ones.
-    private var isWithdrawn = false
+    package private(set) var isWithdrawn = false
     /// The members from `partner` to `origin`, as JSON.
     package private(set) var content: String
 
@@ -168,7 +168,74 @@ package struct PartnerPostback: Sendable {
 
 // MARK: Reading
 
+extension PartnerPostback {
+    /// Reads a record of the topic of documents: the text of `published`.
+    ///
+    /// - Returns: nil for another text. `isWithdrawn`: whether the document withdraws the earlier ones; the returned
+    ///   one does not contain that, or what it supersedes.
+    package static func published(
+        _ bytes: UnsafeRawBufferPointer, _ parser: JSONParser
+    ) -> (postback: PartnerPostback, topic: String, isWithdrawn: Bool)? {
+        guard let root = try? parser.parse(bytes), let campaign = root.member("campaign"),
+            let origin = root.member("origin"), let id = text(root.member("id")),
+            let revision = integer(root.member("revision")),
+            let topic = text(origin.member("topic")),
+            let partition = integer(origin.member("partition")),
+            let partition = Int32(exactly: partition),
+            let offset = integer(origin.member("offset"))
+        else { return nil }
+        let stored = PartnerDocument.published(bytes, id: id, revision: revision)
+        guard let (document, isWithdrawn) = stored else { return nil }
+        let postback = root.member("postback")
+        return (
+            PartnerPostback(
+                document: document, partner: text(root.member("partner")) ?? "",
+                partition: partition, originOffset: offset,
+                adNetworkID: text(campaign.member("ad_network_id")) ?? "",
+                campaign: text(campaign.member("campaign")) ?? "",
+                hasSourceIdentifier: postback?.member("campaign_id") == nil,
+                appID: integer(campaign.member("app_id")) ?? 0,
+                sourceAppID: integer(campaign.member("source_app_id")) ?? 0), topic,
+            isWithdrawn
+        )
+    }
+
+    private static func integer(_ value: JSONValue?) -> Int64? {
+        guard case .exact(let integer)? = value?.number?.asInteger else { return nil }
+        return integer
+    }
+
+    private static func text(_ value: JSONValue?) -> String? {
+        value?.string.map { String(decoding: $0, as: UTF8.self) }
+    }
+}
+
 extension PartnerDocument {
+    /// The document in a published text. Its members are copied, because a parser loses digits of decimal amounts.
+    fileprivate static func published(
+        _ bytes: UnsafeRawBufferPointer, id: String, revision: Int64
+    ) -> (PartnerDocument, isWithdrawn: Bool)? {
+        let lead = Array("{\"id\":\"\(id)\",\"revision\":\(revision),".utf8)
+        let last = Array(",\"campaign\":{".utf8)
+        // The last member. Texts contain no unescaped quotes.
+        let end = bytes.indices.dropLast(last.count - 1).last { index in
+            bytes[index] == last[0] && bytes[index..<index + last.count].elementsEqual(last)
+        }
+        guard bytes.starts(with: lead), let end, end >= lead.count else { return nil }
+        var content = Substring(decoding: bytes[lead.count..<end], as: UTF8.self)
+        if content.hasPrefix("\"supersedes\":\""), let comma = content.firstIndex(of: ",") {
+            content = content[content.index(after: comma)...]
+        }
+        let withdrawn = "\"withdrawn\":true,"
+        let isWithdrawn = content.hasPrefix(withdrawn)
+        if isWithdrawn { content = content.dropFirst(withdrawn.count) }
+        return (
+            PartnerDocument(
+                stored: "\(String(decoding: lead, as: UTF8.self))\(content)}", id: id,
+                revision: revision), isWithdrawn
+        )
+    }
+
     /// A value of a read document, or a template's combination of several.
     package enum Value: Equatable, Sendable {
         case text(String)

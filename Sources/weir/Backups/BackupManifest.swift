@@ -1,19 +1,14 @@
 import Crypto
 import DatabaseFiles
-import EmbeddedLog
-import Engine
-import EventLog
 import Foundation
-import GRDB
 import JSON
 import Program
-import Reports
-import Store
-import Wording
 
-/// The list of the files of a backup, stored in it as `backup.json`.
+/// The list of the files of a backup: `backup.json` in it, or `NAME.json` in a directory of incremental backups.
 struct BackupManifest: Codable, Equatable {
     static let fileName = "backup.json"
+    /// A list names a part of 64 KiB with 75 bytes.
+    private static let maxBytes = 1 << 30
     /// 2 has a checksum of itself; 1 does not.
     static let currentVersion = 2
     /// Replaces the checksum while it is computed.
@@ -30,6 +25,8 @@ struct BackupManifest: Codable, Equatable {
         var kind: Kind
         var bytes: Int
         var sha256: String
+        /// The names of the parts of an incremental backup, in the order of the file; nil for a full backup.
+        var parts: [String]?
     }
 
     var version = currentVersion
@@ -42,6 +39,9 @@ struct BackupManifest: Codable, Equatable {
     /// SHA-256 of the file with zeros in place of the checksum, in hex; nil in version 1.
     private(set) var checksum: String?
 
+    /// The size of all files.
+    var bytes: Int { files.reduce(0) { $0 + $1.bytes } }
+
     private enum CodingKeys: String, CodingKey {
         case version
         case atMilliseconds = "at_ms"
@@ -53,7 +53,13 @@ struct BackupManifest: Codable, Equatable {
     }
 
     init(directory: String) throws(CommandError) {
-        let path = "\(directory)/\(Self.fileName)"
+        try self.init(
+            path: "\(directory)/\(Self.fileName)",
+            missing: "\(directory) does not contain a backup: cannot read \(Self.fileName)")
+    }
+
+    /// - Parameter missing: the beginning of the error for a file that cannot be read.
+    init(path: String, missing: String) throws(CommandError) {
         func damaged(_ explanation: String) -> CommandError {
             .failure(
                 "\(path) is damaged or was changed: \(explanation). Restore it from a copy of this backup, or take "
@@ -61,11 +67,9 @@ struct BackupManifest: Codable, Equatable {
         }
         let bytes: Data
         do {
-            bytes = try RegularFile.contents(of: path)
+            bytes = try RegularFile.contents(of: path, maxBytes: Self.maxBytes)
         } catch {
-            throw .failure(
-                "\(directory) does not contain a backup: cannot read \(Self.fileName) (\(error)). Name the directory "
-                    + "that weir backup wrote")
+            throw .failure("\(missing) (\(error)). Name the directory that weir backup wrote")
         }
         do {
             let version = try JSONDecoder().decode(Version.self, from: bytes).version
@@ -98,6 +102,9 @@ struct BackupManifest: Codable, Equatable {
                 return "it lists '\(file.name)', which is not a path in the backup"
             }
             guard names.insert(file.name).inserted else { return "it lists '\(file.name)' twice" }
+            if let part = file.parts?.first(where: { !BackupRepository.isPart($0) }) {
+                return "it lists '\(part)', which is not the name of a part"
+            }
         }
         if digest == nil, files.contains(where: { $0.kind == .store }) {
             return "it lists stores, but not their digest"
@@ -174,136 +181,6 @@ extension DecodingError {
         case .dataCorrupted(let context) where !context.codingPath.isEmpty:
             return "\(location(context.codingPath)) has an unknown value"
         default: return "it is not JSON"
-        }
-    }
-}
-
-/// Verifies that a backup is intact, and that workers can continue from it.
-struct BackupVerification {
-    let directory: String
-    let manifest: BackupManifest
-    private(set) var faults: [String] = []
-    private let show: (String) -> Void
-
-    init(directory: String, show: @escaping (String) -> Void) throws {
-        self.directory = directory
-        self.show = show
-        manifest = try BackupManifest(directory: directory)
-        nameUnlisted()
-        // SQLite would use a foreign write-ahead log as part of a database.
-        guard faults.isEmpty else { return }
-        for file in manifest.files { check(file) }
-        // Damaged files are not read further.
-        guard faults.isEmpty else { return }
-        checkOffsets()
-        checkDigest()
-    }
-
-    /// A restored data directory has all files of the backup, so an unlisted store would be in force there.
-    private mutating func nameUnlisted() {
-        let listed = Set(manifest.files.map(\.name) + [BackupManifest.fileName])
-        let found = FileManager.default.subpaths(atPath: directory) ?? []
-        for name in found.sorted() where !listed.contains(name) {
-            var isDirectory: ObjCBool = false
-            let path = "\(directory)/\(name)"
-            let exists = FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory)
-            guard !exists || !isDirectory.boolValue else { continue }
-            faults.append(
-                "\(path) is not listed in \(BackupManifest.fileName): it does not belong to the backup, but would be "
-                    + "restored with it. Move it elsewhere")
-        }
-    }
-
-    private mutating func check(_ file: BackupManifest.File) {
-        let path = path(file)
-        show("checking \(file.name) ...")
-        do {
-            let (bytes, sha256) = try BackupManifest.hash(path)
-            guard bytes == file.bytes, sha256 == file.sha256 else {
-                faults.append(
-                    "\(path) is damaged or was changed: its \(bytes) bytes have the SHA-256 \(sha256). "
-                        + "Take another backup")
-                return
-            }
-            guard file.kind != .note else { return }
-            let damage = try CheckedPages.openToRead(path).inDatabase { db in
-                let damage = try CheckedPages.findDamage(db, path: path)
-                // Opening the log reports that it is empty.
-                if damage == nil, file.kind != .log {
-                    try StoreMark.requireTables(in: db, path: path)
-                }
-                return damage
-            }
-            if let damage {
-                faults.append(
-                    file.kind == .log
-                        ? "\(LogError.damaged(address: "sqlite:\(path)", detail: damage))"
-                        : "\(StoreError.damaged(path: path, detail: damage))")
-            }
-            if file.kind == .log {
-                try EmbeddedLog(path: path, mode: .existing).verifyRecords { [show] count in
-                    show("checking \(file.name): \(counted(count, "record"))")
-                }
-            }
-        } catch let error as LogError {
-            faults.append(error.description)
-        } catch {
-            faults.append("\(StoreError(error, operation: "read", path: path))")
-        }
-    }
-
-    /// Each store continues at its next offset, so the copied log must reach it.
-    private mutating func checkOffsets() {
-        guard let file = manifest.files.first(where: { $0.kind == .log }) else { return }
-        do {
-            let log = try EmbeddedLog(path: path(file), mode: .existing)
-            for file in manifest.files {
-                guard let table = file.kind.originTable else { continue }
-                let path = path(file)
-                let (row, partitions) = try CheckedPages.openToRead(path).read { db in
-                    (
-                        try Row.fetchOne(db, sql: "SELECT topic, log_identity FROM \(table)"),
-                        try Row.fetchAll(db, sql: "SELECT partition, next_offset FROM partitions")
-                    )
-                }
-                let folded = FoldedLog(
-                    store: path, topic: row?["topic"] ?? "", logIdentity: row?["log_identity"] ?? ""
-                )
-                let offsets: [Int32: Int64] = partitions.reduce(into: [:]) {
-                    $0[$1["partition"]] = $1["next_offset"]
-                }
-                faults += try folded.refusals(in: log, nextOffsets: offsets).map(\.description)
-            }
-        } catch {
-            faults.append("\(error)")
-        }
-    }
-
-    private mutating func checkDigest() {
-        guard let expected = manifest.digest else { return }
-        show("computing the digest ...")
-        do {
-            let found = try OpenStores(directories: [directory]).digest()
-            if found != expected {
-                faults.append(
-                    "\(directory): the digest of the stores is \(found), expected \(expected). Use the "
-                        + "version of Weir that wrote it, or take another backup")
-            }
-        } catch {
-            faults.append(error.description)
-        }
-    }
-
-    private func path(_ file: BackupManifest.File) -> String { "\(directory)/\(file.name)" }
-}
-
-extension BackupManifest.Kind {
-    /// The table with the topic of a file; nil for a file without a topic.
-    fileprivate var originTable: String? {
-        switch self {
-        case .store, .deliveries: "store"
-        case .conversions: "log"
-        case .corrections, .log, .note: nil
         }
     }
 }

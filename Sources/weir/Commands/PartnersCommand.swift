@@ -1,6 +1,7 @@
 import ArgumentParser
 import ConfigurationValues
 import Deliveries
+import Engine
 import EventLog
 import Foundation
 import History

@@ -1,6 +1,6 @@
 import ArgumentParser
+import Engine
 import EventLog
-import History
 import Program
 import Reports
 import Streams

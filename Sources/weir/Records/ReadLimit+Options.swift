@@ -1,4 +1,4 @@
-import History
+import Engine
 import Program
 import Streams
 

@@ -14,7 +14,8 @@ package final class Workspace {
     private let directory: TemporaryDirectory
     package var path: String { directory.path }
     package var pipelines: String { path + "/pipelines" }
-    package var logAddress: LogAddress { .sqlite(path: path + "/log.sqlite") }
+    /// Another log than the workplace's own may take its place.
+    package lazy var logAddress = LogAddress.sqlite(path: path + "/log.sqlite")
 
     package init() throws {
         directory = try TemporaryDirectory()
