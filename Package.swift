@@ -85,7 +85,7 @@ let package = Package(
             name: "CPageChecksums", cSettings: [.unsafeFlags(["-O2"])],
             linkerSettings: [.linkedLibrary("sqlite3")]),
         .target(name: "DatabaseFiles", dependencies: ["CPageChecksums", grdb], swiftSettings: hot),
-        .target(name: "EventLog", swiftSettings: hot),
+        .target(name: "EventLog", dependencies: ["JSON", crypto], swiftSettings: hot),
         .systemLibrary(
             name: "CRdKafka", pkgConfig: "rdkafka", providers: [.apt(["librdkafka-dev"])]),
         .target(
@@ -181,9 +181,10 @@ let package = Package(
         .target(
             name: "History",
             dependencies: [
-                "ConfigurationFiles", "ConfigurationValues", "ConversionModels", "DatabaseFiles",
-                "EmbeddedLog", "Engine", "EventLog", "JSON", "KafkaLog", "Monitoring", "Program",
-                "Reports", "Signatures", "Store", "Streams", "Wording", crypto, logging,
+                "ConfigurationFiles", "ConfigurationValues", "ConversionModels", "ConversionValues",
+                "DatabaseFiles", "EmbeddedLog", "Engine", "EventLog", "JSON", "KafkaLog",
+                "Monitoring", "Program", "Reports", "Signatures", "Store", "Streams", "Wording",
+                crypto, logging,
             ],
             swiftSettings: optimised),
         .target(
@@ -337,9 +338,10 @@ let package = Package(
         .testTarget(
             name: "HistoryTests",
             dependencies: [
-                "ConfigurationValues", "ConfigurationFiles", "EmbeddedLog", "Engine", "EventLog",
-                "History", "Program", "Reports", "Store", "Streams", "TestKit", "weir", "weir-bids",
-                "weir-postbacks", grdb, logging, grdbSQLite,
+                "ConfigurationValues", "ConfigurationFiles", "ConversionValues", "DatabaseFiles",
+                "EmbeddedLog", "Engine", "EventLog", "History", "Program", "Reports", "Store",
+                "Streams", "TestKit", "weir", "weir-bids", "weir-postbacks", grdb, logging,
+                grdbSQLite,
             ],
             swiftSettings: strict),
         .testTarget(

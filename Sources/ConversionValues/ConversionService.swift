@@ -19,6 +19,8 @@ import Store
 package final class ConversionService: Sendable {
     /// The pause before a log that could not be read is tried again.
     private static let rereadSeconds = 1.0
+    /// How often the topic is read without requests: it may contain an erasure.
+    private static let idleSeconds = 5.0
 
     static let mostWaiting = 8192
     private static let mostAtOnce = 1024
@@ -81,7 +83,11 @@ package final class ConversionService: Sendable {
                 Thread.sleep(forTimeInterval: Self.rereadSeconds)
                 continue
             }
-            guard let group = commits.nextGroup() else { break }
+            guard let group = commits.nextGroup(within: Self.idleSeconds) else { break }
+            guard !group.isEmpty else {
+                ledger.doubt()
+                continue
+            }
             answer(group, ledger)
         }
         ledger.close()

@@ -58,6 +58,9 @@ package final class InstallLedger {
         }
     }
 
+    /// Notes that others may have written to the topic. `catchUp` looks whether they have.
+    package func doubt() { isBehind = true }
+
     /// Begins with an empty file.
     package func recreate(_ reason: ConversionServiceError) throws(ConversionServiceError) {
         isBehind = true
@@ -211,6 +214,16 @@ extension InstallLedger {
             let record = batch[index]
             var passed = then[record.partition] ?? TopicProgress(nextOffset: 0)
             guard record.offset >= passed.nextOffset else { continue }
+            if let digest = ErasureNotice.digest(in: record) {
+                passed.pass(record.offset, atMilliseconds: nil)
+                then[record.partition] = passed
+                // The notice erases what was read before it.
+                try store.store(states, progress: then, partition: partition)
+                progress = then
+                states = [:]
+                try store.erase(idDigest: digest, partition: record.partition)
+                continue
+            }
             // The worker rejects other records of the topic.
             let update = record.value.flatMap { ConversionUpdate.read($0) }
             if let update {

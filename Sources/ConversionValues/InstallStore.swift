@@ -84,7 +84,8 @@ final class InstallStore {
         let row: Row?
         let queue: DatabaseQueue
         do {
-            var configuration = CheckedPages.configuration()
+            var configuration = CheckedPages.configuration(
+                pragmas: "PRAGMA synchronous = FULL; PRAGMA secure_delete = ON")
             configuration.journalMode = .wal
             queue = try DatabaseQueue(path: path, configuration: configuration)
             row = try queue.inDatabase { db in
@@ -230,6 +231,32 @@ extension InstallStore {
         }
     }
 
+    /// Deletes the states of installs with this digest of their id, and overwrites their bytes, also in the write-ahead
+    /// log. Durable when it returns.
+    func erase(idDigest: String, partition: Int32) throws(ConversionServiceError) {
+        do {
+            try queue.writeWithoutTransaction { db in
+                let ids = try String.fetchSet(
+                    db, sql: "SELECT install_id FROM installs WHERE partition = ?",
+                    arguments: [partition]
+                ).filter { ErasureNotice.digest(ofID: $0) == idDigest }
+                guard !ids.isEmpty else { return }
+                try db.inTransaction(.immediate) {
+                    for id in ids.sorted() {
+                        try db.execute(
+                            sql: "DELETE FROM installs WHERE partition = ? AND install_id = ?",
+                            arguments: [partition, id])
+                    }
+                    return .commit
+                }
+                // A reader may prevent it now. Then later checkpoints do it.
+                _ = try? db.checkpoint(.truncate)
+            }
+        } catch {
+            throw Self.error(error, "erase from", path)
+        }
+    }
+
     /// A bounded number at once, so that no answer waits long. `TopicProgress.known` hides the rest.
     private static func removeForgotten(
         _ db: Database, _ partition: Int32, _ latestMilliseconds: Int64
@@ -274,6 +301,45 @@ extension InstallKey {
         case .install: ""
         case .reengagement(let tag): ":\(tag)"
         }
+    }
+}
+
+/// The states of installs in `conversions.sqlite`, for an erasure.
+package enum StoredInstalls {
+    /// The number of states of installs with this id, in any case of its letters. 0 without a file.
+    package static func count(id: String, at path: String) throws(StoreError) -> Int {
+        try partitionsOfStates(id: id, at: path).count
+    }
+
+    /// The partitions of the topic that the states follow from.
+    package static func partitions(id: String, at path: String) throws(StoreError) -> Set<Int32> {
+        Set(try partitionsOfStates(id: id, at: path))
+    }
+
+    private static func partitionsOfStates(
+        id: String, at path: String
+    ) throws(StoreError) -> [Int32] {
+        guard FileManager.default.fileExists(atPath: path) else { return [] }
+        return try StoreError.naming("read", path) {
+            try CheckedPages.openToRead(path).read { db in
+                guard try db.tableExists("installs") else { return [] }
+                return try Int32.fetchAll(
+                    db,
+                    sql: "SELECT partition FROM installs WHERE lower(install_id) = lower(?)",
+                    arguments: [id])
+            }
+        }
+    }
+
+    /// Reads the topic up to its end, so that the file follows the erasures in it. Throws `locked` while a collector
+    /// uses the file: it follows them by itself.
+    package static func follow(
+        _ log: any LogBackend, at path: String
+    ) throws(ConversionServiceError) {
+        let ledger = try InstallLedger(
+            log: log, storePath: path, models: ConversionApps(models: []), warn: { _ in })
+        defer { ledger.close() }
+        try ledger.catchUp()
     }
 }
 

@@ -30,7 +30,7 @@ extension PageWriter {
         try section("Replays and upgrades") { $0.writePromotions() }
         write { $0.element("h2", text: "Actions of operators") }
         paragraph(
-            "Requeued dead letters, retried deliveries and ended pauses, by commands and on pages. Each action names who did it. Lines are only appended.",
+            "Requeued dead letters, retried deliveries, ended pauses and erasures, by commands and on pages. Each action names who did it. Lines are only appended.",
             class: "note")
         let newest = Array(entries.prefix(Self.mostActions))
         let columns: [ReportColumn<OperatorLog.Entry>] = [

@@ -4,6 +4,7 @@ import History
 import Program
 import Reports
 import Streams
+import Wording
 
 /// Explains a number while the records are being read: its sum, its records and the excluded ones.
 struct ExplanationPage {
@@ -223,6 +224,13 @@ struct ExplanationPage {
             for line in explanation.summary {
                 html.element(
                     "p", ["class": explanation.addsUp ? "good" : "warning"], text: line)
+            }
+            if !explanation.erased.isEmpty {
+                html.element(
+                    "p", ["class": "note"],
+                    text:
+                        "\(Wording.counted(Int64(explanation.erased.count), "record")) that counted \(explanation.erased.count == 1 ? "was" : "were") erased. The number contains what they added."
+                )
             }
             if !explanation.isVerified {
                 html.element("p") { html in

@@ -162,13 +162,16 @@ extension PageWriter {
             page.write(record, at: position, refusal?.fault)
         }
         try section("Outcome") { page in
+            if let erased = record.erased {
+                page.paragraph("Erased: \(erased.explanation).", class: "note")
+            }
             guard let refusal else {
                 return page.paragraph(
                     "No store rejected this record. To see what it added, open the explanation of a number that includes it."
                 )
             }
             page.paragraph("\(refusal.reason): \(refusal.detail)", class: "warning")
-            guard refusal.reason != "conflict", refusal.valueSHA256 == nil else { return }
+            guard refusal.reason != "conflict", refusal.value != nil else { return }
             page.button("Requeue this record…", .requeue, [("record", "\(position)")])
         }
         if refusal == nil { try writeAdSignatures(of: record.line, at: position) }
@@ -350,7 +353,8 @@ extension Installation {
                     ? nil
                     : RecordText(
                         bytes: masked ?? record.value.map { Array($0) } ?? [],
-                        isMasked: masked != nil))
+                        isMasked: masked != nil),
+                erased: ErasedRecord(record))
         }
         return found
     }

@@ -1,3 +1,4 @@
+import EventLog
 import Foundation
 import Reports
 import Store
@@ -9,6 +10,8 @@ struct LoggedRecord {
     let line: [UInt8]
     /// The value, if the line has it only as an escaped text.
     let text: RecordText?
+    /// What is left of an erased record; nil for others.
+    let erased: ErasedRecord?
 }
 
 /// The value of a record that is not JSON of one line.

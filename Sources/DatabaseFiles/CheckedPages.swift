@@ -89,6 +89,13 @@ package enum CheckedPages {
         }
     }
 
+    /// The names of the tables of a file.
+    package static func tables(at path: String) throws -> Set<String> {
+        try openToRead(path).read { db in
+            try String.fetchSet(db, sql: "SELECT name FROM sqlite_schema WHERE type = 'table'")
+        }
+    }
+
     static func check(_ code: Int32, _ db: Database) throws {
         guard code == 0 else {
             throw DatabaseError(

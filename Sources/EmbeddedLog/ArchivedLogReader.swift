@@ -347,7 +347,7 @@ extension PartitionBounds {
     fileprivate var isEmpty: Bool { earliestOffset >= endOffset }
 }
 
-/// A record with its own bytes, for comparison.
+/// A record with its own bytes, for comparison. An erased record is equal to the one that it was.
 struct RecordCopy: Equatable {
     var partition: Int32
     var offset: Int64
@@ -359,6 +359,34 @@ struct RecordCopy: Equatable {
 }
 
 extension RecordCopy {
+    static func == (left: RecordCopy, right: RecordCopy) -> Bool {
+        guard
+            (left.partition, left.offset, left.timestampMilliseconds)
+                == (right.partition, right.offset, right.timestampMilliseconds)
+        else { return false }
+        guard left.isErased || right.isErased else {
+            return left.key == right.key && left.headers == right.headers
+                && left.value == right.value
+        }
+        return left.withRecord(\.fingerprint) == right.withRecord(\.fingerprint)
+    }
+
+    private var isErased: Bool { withRecord { ErasedRecord($0) != nil } }
+
+    private func withRecord<Value>(_ body: (RecordView) -> Value) -> Value {
+        key.withBytes { key in
+            headers.withUnsafeBytes { headers in
+                value.withBytes { value in
+                    body(
+                        RecordView(
+                            partition: partition, offset: offset,
+                            timestampMilliseconds: timestampMilliseconds, key: key,
+                            headers: RecordHeaders(encoded: headers), value: value))
+                }
+            }
+        }
+    }
+
     init(_ record: RecordView) {
         self.init(
             partition: record.partition, offset: record.offset,

@@ -93,6 +93,18 @@ final class EmbeddedWriteConnection {
         queue.inDatabase(cutWriteAheadLog)
     }
 
+    /// The same, and returns whether the write-ahead log is empty then: readers of an older state can prevent it.
+    func truncateWriteAheadLog() throws(LogError) -> Bool {
+        try lock.acquire("checkpoint", timeoutSeconds: Self.timeoutSeconds)
+        defer { lock.release() }
+        queue.inDatabase(cutWriteAheadLog)
+        if let failure = checkpointFailure {
+            checkpointFailure = nil
+            throw LogError(failure, operation: "checkpoint", address: address)
+        }
+        return walBytes() == 0
+    }
+
     private func makeReady(creating: Bool) throws(LogError) {
         do {
             try queue.inDatabase { db in
@@ -121,6 +133,8 @@ final class EmbeddedWriteConnection {
                     PRAGMA synchronous = FULL;
                     PRAGMA wal_autocheckpoint = 0;
                     PRAGMA cache_size = -32768;
+                    -- Trimmed and erased records are overwritten.
+                    PRAGMA secure_delete = ON;
                     """
             )
             sqlite3_wal_hook(

@@ -176,7 +176,9 @@ package final class GroupCommit<
 
 extension GroupCommit {
     /// Waits for the next group; nil at the end.
-    package func nextGroup() -> [Pending]? {
+    ///
+    /// - Parameter seconds: after this time without requests, it returns an empty group; nil to wait for requests.
+    package func nextGroup(within seconds: Double? = nil) -> [Pending]? {
         while true {
             let (group, isOver) = state.withLock { state -> ([Pending], Bool) in
                 state.group = takeGroup(&state)
@@ -185,7 +187,11 @@ extension GroupCommit {
             }
             if !group.isEmpty { return group }
             if isOver { return nil }
-            wake.wait()
+            guard let seconds else {
+                wake.wait()
+                continue
+            }
+            guard wake.wait(timeout: .now() + seconds) == .success else { return [] }
         }
     }
 

@@ -106,11 +106,27 @@ package struct ExplainReport {
                     + " not accepted, whatever they belong to: --verify looks whether they belong here"
             )
         }
-        notices += additions(explanation)
+        notices += erasures(explanation) + additions(explanation)
         return notices + [division?.text].compactMap(\.self) + (division?.notes ?? [])
             + [cost].compactMap(\.self) + explanation.summary
             + (explanation.isVerified
                 ? [] : ["--verify folds all records of these hours again and adds them up"])
+    }
+
+    /// How many erased records an answer names.
+    private static let erasedNamed = 5
+
+    /// The erased records among those that were read: their positions, and what is left of them.
+    private func erasures(_ explanation: Explanation) -> [String] {
+        let erased = explanation.erased
+        guard !erased.isEmpty, !hidesUntold else { return [] }
+        let more = erased.count - Self.erasedNamed
+        return [
+            "\(Wording.counted(Int64(erased.count), "record")) \(erased.count == 1 ? "was" : "were") erased after counting:"
+        ]
+            + erased.prefix(Self.erasedNamed).map {
+                "  \($0.topic)/\($0.partition)/\($0.offset): \($0.record.explanation)"
+            } + (more > 0 ? ["  and \(more) more"] : [])
     }
 
     /// The sums over the records since the requested time, a line for each measure; empty without such a time.
@@ -246,11 +262,25 @@ extension ExplainReport {
             json.member("why", untold.reason)
             json.member("records", untold.records)
         }
+        json.objects("erased", hidesUntold ? [] : explanation.erased) { erased, json in
+            json.member("topic", erased.topic)
+            json.member("partition", erased.partition)
+            json.member("offset", erased.offset)
+            json.member("timestamp_ms", erased.timestampMilliseconds)
+            json.member("sha256", erased.record.valueSHA256)
+            json.member("bytes", erased.record.valueBytes)
+        }
         json.member("counted", countedCount)
         json.member("left_out_count", leftOutCount)
         json.member("verified", explanation.isVerified)
         if explanation.isVerified {
-            json.member("adds_up", explanation.addsUp)
+            if explanation.addsUp || explanation.differs {
+                json.member("adds_up", explanation.addsUp)
+            } else {
+                // What erased records added is not known.
+                json.name("adds_up")
+                json.raw("null")
+            }
         } else {
             json.member("not_examined", explanation.unexamined)
         }

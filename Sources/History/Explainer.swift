@@ -97,7 +97,7 @@ package struct Explainer {
             explanation.missingStreams = missing
             return explanation
         }
-        guard !explanation.addsUp, explanation.isVerified else { return explanation }
+        guard explanation.differs, explanation.isVerified else { return explanation }
         explanation.foldedOn = try stores.withSlices(of: figure.streams) { slices in
             let now = Self.nextOffsets(slices)
             return slices.flatMap { slice in

@@ -40,6 +40,7 @@ struct ExplainerRun {
     private var concerned: Set<String> = []
     private var untold: [String: [String: Int64]] = [:]
     private var missing: [Explanation.Missing] = []
+    private var erased: [ErasedPosition] = []
 
     init(_ figure: any Figure, _ wanted: [Int]?) {
         self.figure = figure
@@ -81,6 +82,7 @@ struct ExplainerRun {
     mutating func add(
         missing records: Int64, _ readings: [RangeReading], topic: String, partition: Int32
     ) {
+        erased += readings.flatMap(\.erased)
         guard records != 0 else { return }
         let positions =
             readings.compactMap { $0.gone.map(Explanation.Missing.Position.beforeBegin) }
@@ -138,7 +140,7 @@ struct ExplainerRun {
             let other = bases.firstIndex(of: bases[right])
             return (base ?? 0, names[indices[left]]) < (other ?? 0, names[indices[right]])
         }.map { indices[$0] }
-        return Explanation(
+        var explanation = Explanation(
             dump: figure.name,
             measures: ordered.map {
                 Explanation.Measure(
@@ -148,6 +150,8 @@ struct ExplainerRun {
             },
             counted: counted, leftOut: leftOut,
             untold: untoldOfConcern, missing: missing)
+        explanation.erased = erased
+        return explanation
     }
 
     /// Topics unrelated to the figure are omitted, unless all are unrelated.

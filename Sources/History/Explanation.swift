@@ -66,6 +66,9 @@ package struct Explanation: Sendable {
     package let untold: [Untold]
     /// Records that the log no longer has, or has in excess.
     package let missing: [Missing]
+    /// Records of the hours, or of the list, that were erased. What they added is in the store, and cannot be computed
+    /// again.
+    package internal(set) var erased: [ErasedPosition] = []
     /// Partitions, as `bids/0`, in which a worker folded records during the explanation.
     package internal(set) var foldedOn: [String] = []
     /// The streams without a store: their records are unknown, and not in any number.
@@ -73,6 +76,9 @@ package struct Explanation: Sendable {
 
     /// Whether the records add up to the numbers in the stores.
     package var addsUp: Bool { measures.allSatisfy { $0.stored == $0.found } }
+
+    /// Whether the records contradict the numbers. If some were erased, a difference proves nothing.
+    package var differs: Bool { !addsUp && erased.isEmpty }
 
     /// A line for each measure: whether it adds up, and why not.
     package var summary: [String] {
@@ -97,6 +103,10 @@ package struct Explanation: Sendable {
             guard stored != measure.found else {
                 return
                     "adds up: \(records) \(measure.found) to \(measure.label), the store has \(stored)"
+            }
+            guard erased.isEmpty else {
+                return
+                    "cannot be verified: \(records) \(measure.found) to \(measure.label), the store has \(stored), and what \(Wording.counted(Int64(erased.count), "erased record")) of these hours added is not known any more"
             }
             return
                 "does not add up: \(records) \(measure.found) to \(measure.label), the store has \(stored), "
@@ -155,6 +165,8 @@ package enum ExplanationError: OperatorError, Equatable, Sendable {
     case recordsGone(topic: String, partition: Int32, offsets: Range<Int64>)
     /// The same for one or several partitions.
     case gone([GoneRecords])
+    /// Records that must be folded again were erased.
+    case erased([ErasedPosition])
     /// The log has other records than those that the store has accepted.
     case postbacksMissing(
         topic: String, partition: Int32, offsets: Range<Int64>, found: Int, accepted: Int)
@@ -184,7 +196,8 @@ package enum ExplanationError: OperatorError, Equatable, Sendable {
     package var isUsage: Bool {
         switch self {
         case .unknownMeasure, .noSum, .noFigure, .severalCurrencies: true
-        case .unknownEpoch, .silentLog, .recordsGone, .gone, .postbacksMissing, .replacedLater,
+        case .unknownEpoch, .silentLog, .recordsGone, .gone, .erased, .postbacksMissing,
+            .replacedLater,
             .otherLog,
             .otherRecords,
             .unknownStream, .notCounted,
@@ -208,6 +221,8 @@ package enum ExplanationError: OperatorError, Equatable, Sendable {
                 + records.map {
                     "offsets \($0.offsets.lowerBound) to \($0.offsets.upperBound - 1) of \($0.topic)/\($0.partition)"
                 }.joined(separator: ", ") + ": give --archive an archive that contains them"
+        case .erased(let records):
+            "\(Wording.counted(Int64(records.count), "record")) of \(records.first.map { "\($0.topic)/\($0.partition), the first at offset \($0.offset)," } ?? "the log") \(records.count == 1 ? "was" : "were") erased and cannot be folded again: choose a time without them"
         case .postbacksMissing(let topic, let partition, let offsets, let found, let accepted):
             "the log contains \(found) of \(accepted) accepted postbacks in offsets \(offsets.lowerBound) to \(offsets.upperBound - 1) of \(topic)/\(partition): records are missing in between or at the end; give --archive an archive that contains them, or give --log the log that was folded"
         case .replacedLater(let topic, let partition, let offset, let replaced):

@@ -65,13 +65,14 @@ package final class LogRefolding {
     ) throws -> RangeReading {
         let epochs = try epochs(of: partition)
         let recorded = try fingerprints(of: partition)
+        var erased: [ErasedPosition] = []
         defer { for lane in lanes { lane.settle() } }
         // Lanes take turns, so that the next lane to fill has the oldest batch.
         var laneIndex = 0
         func finish() throws {
             for record in try lanes[laneIndex].finish() { try body(record) }
         }
-        let reading = try reader.read(
+        var reading = try reader.read(
             partition: partition, offsets: offsets,
             into: {
                 try finish()
@@ -83,6 +84,7 @@ package final class LogRefolding {
             let offsets = batch.position(0).offset..<batch.position(batch.count - 1).offset + 1
             let inputs = try RefoldInputs(snapshot, partition: partition, offsets: offsets)
             batch.removeAll { !isWanted($0) }
+            erased += try takeErased(from: batch, partition: partition, offsets: offsets)
             let fold = lanes[laneIndex].fold(of: partition) {
                 PartitionFold(
                     stream: stream, topic: snapshot.topic, partition: partition, epochs: epochs,
@@ -95,7 +97,30 @@ package final class LogRefolding {
             try finish()
             laneIndex = (laneIndex + 1) % lanes.count
         }
+        reading.erased = erased
         return reading
+    }
+
+    /// Removes the records of a batch that were erased after the store had folded them: what they added cannot be
+    /// computed again.
+    private func takeErased(
+        from batch: RecordBatch, partition: Int32, offsets: Range<Int64>
+    ) throws -> [ErasedPosition] {
+        var erased: [ErasedPosition] = []
+        for index in 0..<batch.count where batch.value(index) == nil {
+            let record = batch[index]
+            guard let left = ErasedRecord(record) else { continue }
+            erased.append(
+                ErasedPosition(
+                    topic: snapshot.topic, partition: partition, offset: record.offset,
+                    timestampMilliseconds: record.timestampMilliseconds, record: left))
+        }
+        guard !erased.isEmpty else { return [] }
+        let before = try snapshot.erasedBefore(partition: partition, offsets: offsets)
+        erased.removeAll { before.contains($0.offset) }
+        let gone = Set(erased.map(\.offset))
+        batch.removeAll { gone.contains($0.offset) }
+        return erased
     }
 
     /// All fingerprints of a partition, once a few of them match the log: it may be another log that has no known
@@ -264,6 +289,7 @@ package struct FoldedHours: HourFolding {
                 throw ExplanationError.recordsGone(
                     topic: snapshot.topic, partition: partition, offsets: gone)
             }
+            guard reading.erased.isEmpty else { throw ExplanationError.erased(reading.erased) }
             rows += sums.values.map { row, measures in
                 PartialRow(
                     table: row.table, partition: partition, columns: row.columns,
@@ -288,6 +314,17 @@ package struct RangeReading: Equatable, Sendable {
     package internal(set) var gone: Range<Int64>?
     /// Offsets of the range after the end of the log; otherwise nil.
     package internal(set) var beyondEnd: Range<Int64>?
+    /// Records that were erased after they were folded, in order. They were not folded again.
+    package internal(set) var erased: [ErasedPosition] = []
+}
+
+/// A record that was erased after its store had folded it.
+package struct ErasedPosition: Equatable, Sendable {
+    package let topic: String
+    package let partition: Int32
+    package let offset: Int64
+    package let timestampMilliseconds: Int64
+    package let record: ErasedRecord
 }
 
 /// Reads ranges of a topic, partition by partition.

@@ -64,6 +64,7 @@ package struct LoggedPostbacks: PostbackLog {
                 throw ExplanationError.recordsGone(
                     topic: topic, partition: partition, offsets: gone)
             }
+            guard reading.erased.isEmpty else { throw ExplanationError.erased(reading.erased) }
             guard found == offsets.count else {
                 throw ExplanationError.postbacksMissing(
                     topic: topic, partition: partition, offsets: first..<last + 1, found: found,

@@ -90,6 +90,37 @@ extension StoreSnapshot {
     }
 }
 
+extension StoreSnapshot {
+    /// The offsets in a range of records that were erased already when they were folded.
+    package func erasedBefore(partition: Int32, offsets: Range<Int64>) throws -> Set<Int64> {
+        try Int64.fetchSet(
+            db,
+            sql: """
+                SELECT offset FROM refused
+                WHERE partition = ? AND offset >= ? AND offset < ? AND reason = ?
+                """,
+            arguments: [
+                partition, offsets.lowerBound, offsets.upperBound, RejectionReason.erased.name,
+            ])
+    }
+
+    /// The number of records of all partitions that were erased when they were folded, so that their effects are
+    /// missing. Announcements of erasures are not among them.
+    package func erasedRecords() throws -> Int64 {
+        let rows = try Row.fetchCursor(
+            db, sql: "SELECT headers FROM refused WHERE reason = ?",
+            arguments: [RejectionReason.erased.name])
+        var count: Int64 = 0
+        while let row = try rows.next() {
+            let isErased = [UInt8](row["headers"] as Data).withUnsafeBytes {
+                RecordHeaders(encoded: $0).first(named: ErasedRecord.header) != nil
+            }
+            if isErased { count += 1 }
+        }
+        return count
+    }
+}
+
 /// A folded record with a fingerprint that distinguishes it from any other at its offset. A few of them identify a
 /// log.
 package struct RecordFingerprint: Hashable, Sendable {
@@ -173,21 +204,6 @@ extension StoreSnapshot {
                 fingerprint: row["\(end)_record"])
         }
         return (fingerprint("first"), fingerprint("last"))
-    }
-}
-
-extension RecordView {
-    /// Distinguishes this record from another one at the same offset: the first 16 bytes of SHA-256 over timestamp,
-    /// key and value, each with its length, in hex.
-    package var fingerprint: String {
-        var hash = SHA256()
-        withUnsafeBytes(of: timestampMilliseconds.littleEndian) { hash.update(bufferPointer: $0) }
-        for part in [key, value] {
-            let length = Int64(part?.count ?? -1)
-            withUnsafeBytes(of: length.littleEndian) { hash.update(bufferPointer: $0) }
-            if let part { hash.update(bufferPointer: part) }
-        }
-        return HexDigest.text(hash.finalize().prefix(16))
     }
 }
 

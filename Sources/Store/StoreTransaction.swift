@@ -277,7 +277,8 @@ package final class StoreTransaction {
             row.bind(refusal.type)
             row.bind(refusal.reason)
             row.bind(refusal.detail)
-            row.bind(blob: record.key)
+            // The key of a record that announces an erasure may identify the person.
+            row.bind(blob: refusal.reason == RejectionReason.erased.name ? nil : record.key)
             row.bind(copyOf: record.headers.encodedBytes())
             row.bind(blob: isTooLarge ? nil : record.value)
             if isTooLarge, let value = record.value {

@@ -73,8 +73,7 @@ struct WeirCommand: ParsableCommand {
                 subcommands: [
                     CheckCommand.self, LagCommand.self, WatchCommand.self, BackupCommand.self,
                     HandoffCommand.self, UpgradeCommand.self, PartnersCommand.self,
-                    DeliveriesCommand.self,
-                    ActionsCommand.self,
+                    DeliveriesCommand.self, EraseCommand.self, ActionsCommand.self,
                 ]),
             CommandGroup(name: "Configure", subcommands: [InitCommand.self, TokenCommand.self]),
         ])

@@ -98,7 +98,9 @@ final class ModelFeed<Model: StreamModel>: Feed {
 
     var reasons: [String] {
         RejectionReason.allCases.map(\.name).filter { name in
-            !Model.unreachedReasons.contains { $0.rawValue == name }
+            // No step of the simulation erases records.
+            name != RejectionReason.erased.name
+                && !Model.unreachedReasons.contains { $0.rawValue == name }
         }
     }
 

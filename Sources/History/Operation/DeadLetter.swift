@@ -20,6 +20,8 @@ package struct DeadLetter {
     package let valueBytes: Int?
     /// SHA-256 in hex of a value that was too large to store.
     package let valueSHA256: String?
+    /// What is left of an erased record; nil for others.
+    package let erased: ErasedRecord?
     /// The position of the original record, according to a copy's header; nil without that header.
     package let origin: TopicPosition?
     /// The SHA-256 of key, value and headers, which is the same for a copy.
@@ -37,6 +39,7 @@ package struct DeadLetter {
         origin = kept.refusal.headers.withUnsafeBytes { bytes in
             RecordHeaders(encoded: bytes).first(named: "weir_origin").flatMap(TopicPosition.init)
         }
+        erased = kept.withRecord(ErasedRecord.init)
         contentSHA256 = kept.withRecord(Self.contentSHA256)
     }
 
@@ -70,6 +73,7 @@ package struct DeadLetter {
 
     /// Why a copy cannot be published; nil when it can.
     var obstacle: String? {
+        if let erased { return "it was erased: \(erased.explanation)" }
         if valueSHA256 != nil {
             return "it was too large to store: only the SHA-256 of its value is stored"
         }

@@ -28,7 +28,7 @@ package struct OperatorLog: Sendable {
     package static let fileName = "operator-log.ndjson"
 
     package enum Kind: String, Sendable {
-        case requeue, retry
+        case requeue, retry, erase
     }
 
     package struct Entry: Equatable, Sendable {

@@ -63,6 +63,8 @@ package struct PromotedStream: Equatable, Sendable {
     package var to: String
     /// Records that the new store must fold, or had to fold, to reach the progress of the old one.
     package var behind: Int64
+    /// Erased records that the new store lacks and the present one has counted.
+    package var erased: Int64 = 0
     /// Why the worker will reject it under the present configuration; nil if it will not.
     package var refusal: String?
 

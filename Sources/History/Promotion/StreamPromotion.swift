@@ -26,6 +26,8 @@ struct StreamPromotion<Fold: StreamFold> {
         var states: [Int32: PartitionState]
         /// The group's offsets of partitions for which the topic of documents was read after a restore.
         var readUpTo: [Int32: Int64] = [:]
+        /// Records that were erased before they were folded.
+        var erased: Int64
         /// Published offsets by partition.
         var published: [Int32: (outbox: Int64, deadLetters: Int64)] = [:]
 
@@ -41,6 +43,7 @@ struct StreamPromotion<Fold: StreamFold> {
             return StoreState(
                 topic: snapshot.topic, logIdentity: snapshot.logIdentity,
                 states: Dictionary(uniqueKeysWithValues: states.map { ($0.partition, $0) }),
+                erased: try snapshot.erasedRecords(),
                 published: try states.reduce(into: [:]) {
                     $0[$1.partition] = try snapshot.publishedOffsets(of: $1)
                 })
@@ -82,6 +85,7 @@ struct StreamPromotion<Fold: StreamFold> {
         guard old.topic == new.topic, old.logIdentity == new.logIdentity else {
             throw PromotionError.otherLog(stream: stream, old: oldPath, new: newPath)
         }
+        promoted.erased = max(0, new.erased - old.erased)
         for (number, state) in old.states.sorted(by: { $0.key < $1.key }) {
             let other = new.states[number]
             let isWhole = other.map { $0.firstOffset <= state.firstOffset } ?? false

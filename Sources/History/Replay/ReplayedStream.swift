@@ -11,6 +11,8 @@ package struct ReplayedStream: Sendable {
     package var isComplete: Bool
     /// The present state of its partitions.
     package var partitions: [PartitionState]
+    /// Records that were erased before they were replayed: what they had added is missing.
+    package var erased: Int64 = 0
 }
 
 extension StreamFold {
@@ -65,10 +67,11 @@ extension StreamFold {
     private static func replayed(
         _ replay: StreamReplay<Self>, isComplete: Bool
     ) throws -> ReplayedStream {
-        ReplayedStream(
+        let (partitions, erased) = try StoreReader(path: replay.storePath).snapshot {
+            (try $0.partitionStates(), try $0.erasedRecords())
+        }
+        return ReplayedStream(
             stream: streamName, topic: replay.settings.topic, isComplete: isComplete,
-            partitions: try StoreReader(path: replay.storePath).snapshot {
-                try $0.partitionStates()
-            })
+            partitions: partitions, erased: erased)
     }
 }

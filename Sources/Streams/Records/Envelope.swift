@@ -58,7 +58,7 @@ struct Envelope<Type: EventType> {
     func value(
         of record: RecordView, parser: JSONParser, maxRecordBytes: Int
     ) throws(Rejection) -> JSONValue {
-        guard let bytes = record.value else { throw Rejection(.tombstone, "the value is null") }
+        guard let bytes = record.value else { throw Rejection(ofRecordWithoutValue: record) }
         guard bytes.count <= maxRecordBytes else {
             throw Rejection(
                 .tooLarge, "the value has \(bytes.count) bytes, \(maxRecordBytes) are allowed")
@@ -81,6 +81,16 @@ struct Envelope<Type: EventType> {
 }
 
 extension Rejection {
+    fileprivate init(ofRecordWithoutValue record: RecordView) {
+        if let erased = ErasedRecord(record) {
+            self.init(.erased, erased.explanation)
+        } else if ErasureNotice.digest(in: record) != nil {
+            self.init(.erased, "the record announces an erasure")
+        } else {
+            self.init(.tombstone, "the value is null")
+        }
+    }
+
     package init(_ fault: JSONFault) {
         switch fault {
         case .invalidUTF8: self.init(.invalidUTF8, "the value is not UTF-8")

@@ -1,6 +1,8 @@
 /// The reasons for rejecting a record, in the order of checking: the first that applies to the whole record is
 /// reported.
 package enum RejectionReason: UInt8, CaseIterable, Comparable, Sendable {
+    /// The bytes of the record were erased, or it announces an erasure.
+    case erased
     case tombstone
     case tooLarge
     case invalidUTF8
@@ -19,6 +21,7 @@ package enum RejectionReason: UInt8, CaseIterable, Comparable, Sendable {
 
     package var name: String {
         switch self {
+        case .erased: "erased"
         case .tombstone: "tombstone"
         case .tooLarge: "too_large"
         case .invalidUTF8: "invalid_utf8"

@@ -11,7 +11,7 @@ struct ActionsCommand: ParsableCommand {
         abstract: "Lists what operators did, the newest action first.",
         discussion: """
             The log of actions (operator-log.ndjson in the data directory) has an entry for each requeue of dead \
-            letters and each retry of deliveries, by commands and on pages of the dashboard. An entry names the \
+            letters, each retry of deliveries and each erasure, by commands and on pages of the dashboard. An entry names the \
             holder and the id of the operator's token, or the user who ran the command. state is begun, done or \
             failed. An action stays begun if its process was killed.
 

@@ -105,7 +105,7 @@ struct ExplainCommand: CellCommand {
                 "no store of \(explanation.missingStreams.joined(separator: ", ")): their records "
                     + "are not in the numbers here")
         }
-        guard explanation.addsUp else {
+        guard !explanation.differs else {
             // The other formats have already reported it in the text.
             guard !records, format == .json || format == .ndjson else { throw CommandError.differs }
             throw CommandError.failure(

@@ -92,6 +92,11 @@ struct PromoteCommand: ParsableCommand {
             try addCorrections(of: promotion, in: order.data, to: &report)
         }
         try BufferedOutput.print(report, as: format)
+        for stream in report.streams where stream.erased > 0 {
+            Console.write(
+                "warning: \(stream.stream): \(counted(stream.erased, "record")) \(stream.erased == 1 ? "was" : "were") erased, so the numbers of \(stream.to) lack what those of \(stream.from) contain"
+            )
+        }
         for stream in report.streams {
             guard let refusal = stream.refusal else { continue }
             Console.write("weir-\(stream.stream) will refuse to continue with it: \(refusal)")
@@ -263,6 +268,7 @@ extension PromotionReport {
                 json.member("from", stream.from)
                 json.member("to", stream.to)
                 json.member("behind", stream.behind)
+                json.member("erased", stream.erased)
             }
             json.objects("corrections", lines, Self.writeMembers)
             json.object("totals", writeTotals)

@@ -100,6 +100,7 @@ struct RecordPrinter {
         case .table:
             let value =
                 masked.map { "(masked) " + $0.withUnsafeBytes { Self.readable($0, 91) } }
+                ?? ErasedRecord(record).map { "(erased) \($0.explanation)" }
                 ?? Self.readable(record.value, 100)
             let row = Self.row([
                 "\(record.partition)", "\(record.offset)",

@@ -110,6 +110,11 @@ struct ReplayCommand: ParsableCommand {
         StopSignal.listen()
         let (streams, isDone) = try run.replay(follows: follow, stop: .ofProcess)
         try BufferedOutput.print(ReplayReport(streams: streams), as: format)
+        for stream in streams where stream.erased > 0 {
+            Console.write(
+                "\(stream.topic): \(counted(stream.erased, "record")) \(stream.erased == 1 ? "was" : "were") erased before this replay, so the new store lacks what \(stream.erased == 1 ? "it" : "they") had added (weir dump rejected --where reason=erased)"
+            )
+        }
         guard isDone else {
             throw CommandError.failure(
                 "stopped before the end: run the same command again to continue")
@@ -296,6 +301,7 @@ struct ReplayReport: Report {
             json.member("stream", stream.stream)
             json.member("topic", stream.topic)
             json.member("complete", stream.isComplete)
+            json.member("erased", stream.erased)
             json.objects("partitions", stream.partitions) { $1.members(of: $0, Self.columns) }
         }
     }

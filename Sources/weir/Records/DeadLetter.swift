@@ -45,6 +45,7 @@ struct DeadLetterText {
 
     private var value: String {
         if let hash = kept.refusal.valueSHA256 { return "too large to store; SHA-256 \(hash)" }
+        if let erased = ErasedRecord(record) { return "erased: \(erased.explanation)" }
         guard let value = record.value else { return "null: a tombstone" }
         guard let maskedValue else { return Self.readable(value) }
         return maskedValue.withUnsafeBytes { "(masked) " + Self.readable($0) }

@@ -1,0 +1,222 @@
+import ConfigurationValues
+import ConversionValues
+import DatabaseFiles
+import EmbeddedLog
+import EventLog
+import Foundation
+import Program
+import Store
+import Streams
+
+/// Finds what files beside the log contain of a person: stores and the collector's file, which are erased, and copies,
+/// which are named.
+struct ErasureFiles {
+    private enum Content {
+        case log, store, segment, installs
+        /// Another database, or none.
+        case other
+    }
+
+    private struct File {
+        let path: String
+        /// The data directory, for files that Weir changes.
+        let data: String?
+        let content: Content
+        /// What to do with the file if it contains records.
+        let remedy: String
+    }
+
+    private let subject: ErasureSubject
+    private let log: any LogBackend
+    private var files: [File] = []
+    /// Files that cannot be read.
+    private var unread: [ErasureFindings.Copy] = []
+
+    private static let header = Array("SQLite format 3\0".utf8)
+
+    /// - Parameters:
+    ///   - others: files and directories with copies.
+    ///   - isBackup: whether a directory is a backup.
+    init(
+        _ subject: ErasureSubject, log: any LogBackend, directories: [String], others: [String],
+        snapshots: [String], isBackup: (String) -> Bool
+    ) throws {
+        self.subject = subject
+        self.log = log
+        var seen: Set<String> = []
+        if case .sqlite(let path)? = try? LogAddress(log.address) { seen.insert(Self.real(path)) }
+        for (root, isData) in directories.map({ ($0, true) })
+            + (snapshots + others).map({ ($0, false) })
+        {
+            for path in try Self.databases(at: root, isNamed: others.contains(root))
+            where seen.insert(Self.real(path)).inserted {
+                add(path, below: root, isData: isData, isBackup: isBackup)
+            }
+        }
+    }
+
+    // MARK: What is erased
+
+    /// Rejected records in stores: those with the id, and those that were found in the log.
+    func refused(
+        _ records: [ErasureFindings.Records]
+    ) throws(StoreError) -> [ErasureFindings.Refused] {
+        var found: [ErasureFindings.Refused] = []
+        for file in files where file.content == .store {
+            guard let data = file.data else { continue }
+            let bytes = RefusedBytes(path: file.path)
+            let origin = try bytes.origin()
+            let logged = Set(
+                records.filter { ($0.topic, $0.identity) == origin }.flatMap { records in
+                    records.records.map {
+                        RefusedBytes.Place(partition: records.partition, offset: $0.offset)
+                    }
+                })
+            let places = try bytes.places { record in
+                let place = RefusedBytes.Place(partition: record.partition, offset: record.offset)
+                return logged.contains(place) || subject.isIn(record)
+            }
+            guard !places.isEmpty else { continue }
+            found.append(.init(path: file.path, data: data, places: places))
+        }
+        return found
+    }
+
+    func installs() throws -> [ErasureFindings.Installs] {
+        try files.filter { $0.content == .installs && $0.data != nil }.compactMap { file in
+            let count = try StoredInstalls.count(id: subject.id, at: file.path)
+            return count == 0 ? nil : .init(path: file.path, states: count)
+        }
+    }
+
+    // MARK: What is named
+
+    func copies() throws -> [ErasureFindings.Copy] {
+        var copies = unread
+        for file in files {
+            do {
+                let count = try count(file)
+                guard count > 0 else { continue }
+                copies.append(.init(path: file.path, records: count, remedy: file.remedy))
+            } catch {
+                copies.append(Self.unreadable(file.path, error))
+            }
+        }
+        return copies
+    }
+
+    /// The number of records or states in a copy; 0 for files that are erased.
+    private func count(_ file: File) throws -> Int {
+        switch file.content {
+        case .store where file.data != nil, .installs where file.data != nil, .other: return 0
+        case .store, .segment:
+            return try RefusedBytes(path: file.path).places(where: subject.isIn).count
+        case .installs: return try StoredInstalls.count(id: subject.id, at: file.path)
+        case .log:
+            let copy = try EmbeddedLog(path: file.path, mode: .existing)
+            var scan = ErasureScan(subject, in: copy)
+            try scan.read(copy.topics())
+            return scan.found.reduce(0) { $0 + $1.records.count }
+        }
+    }
+
+    // MARK: Files
+
+    private mutating func add(
+        _ path: String, below root: String, isData: Bool, isBackup: (String) -> Bool
+    ) {
+        let content: Content
+        do {
+            content = try Self.content(of: path)
+        } catch {
+            unread.append(Self.unreadable(path, error))
+            return
+        }
+        let backup = Self.directories(of: path, below: root, withRoot: !isData).first(
+            where: isBackup)
+        var isErased = isData && backup == nil
+        var remedy =
+            backup.map { "take a new backup, and delete \($0)" }
+            ?? Self.remedy(of: content, at: path)
+        if isErased, content == .installs {
+            let isCollectors = path == "\(root)/\(ConversionStoreProgress.fileName)"
+            isErased = isCollectors && isOfLog(path)
+            if isCollectors { remedy = "run the command with --log of the log that it follows" }
+        }
+        files.append(
+            File(path: path, data: isErased ? root : nil, content: content, remedy: remedy))
+    }
+
+    /// Whether the collector's file follows the log. One of another log would be set aside.
+    private func isOfLog(_ path: String) -> Bool {
+        guard let progress = try? ConversionStoreProgress(path: path),
+            let topic = try? log.topics().first(where: { $0.name == progress.topic })
+        else { return false }
+        return !topic.isArchive && topic.identity == progress.logIdentity
+    }
+
+    private static func remedy(of content: Content, at path: String) -> String {
+        switch content {
+        case .log: "erase there too: weir erase with --log sqlite:\(path)"
+        case .segment:
+            "the worker of the store replaces it with its next snapshots; delete the file if no worker writes there"
+        case .installs, .store, .other: "delete the file if you no longer need it"
+        }
+    }
+
+    private static func unreadable(_ path: String, _ error: any Error) -> ErasureFindings.Copy {
+        .init(
+            path: path, records: 0,
+            remedy: "it cannot be read, so it may contain records (\(error)): check it")
+    }
+
+    private static func content(of path: String) throws -> Content {
+        if let log = try? EmbeddedLog(path: path, mode: .existing), try !log.topics().isEmpty {
+            return .log
+        }
+        let tables = try CheckedPages.tables(at: path)
+        if tables.contains("installs") { return .installs }
+        guard tables.contains("refused") else { return .other }
+        return tables.contains("epochs") ? .store : .segment
+    }
+
+    /// The databases in a file or directory, in order. A missing data directory has none.
+    private static func databases(at root: String, isNamed: Bool) throws -> [String] {
+        let files = FileManager.default
+        var isDirectory: ObjCBool = false
+        guard files.fileExists(atPath: root, isDirectory: &isDirectory) else {
+            guard isNamed else { return [] }
+            throw CommandError.failure("no file or directory \(root): correct --also")
+        }
+        guard isDirectory.boolValue else { return [root] }
+        return (files.subpaths(atPath: root) ?? []).sorted().map { "\(root)/\($0)" }
+            .filter(isDatabase)
+    }
+
+    private static func isDatabase(_ path: String) -> Bool {
+        var found = stat()
+        guard stat(path, &found) == 0, found.st_mode & S_IFMT == S_IFREG,
+            let file = FileHandle(forReadingAtPath: path)
+        else { return false }
+        defer { try? file.close() }
+        guard let bytes = try? file.read(upToCount: header.count) else { return false }
+        return Array(bytes) == header
+    }
+
+    /// The directories of a file up to a root, which is last if it is included.
+    private static func directories(
+        of path: String, below root: String, withRoot: Bool
+    ) -> [String] {
+        var directories: [String] = []
+        var directory = (path as NSString).deletingLastPathComponent
+        while directory.count > root.count {
+            directories.append(directory)
+            directory = (directory as NSString).deletingLastPathComponent
+        }
+        return directories + (withRoot ? [root] : [])
+    }
+
+    private static func real(_ path: String) -> String {
+        URL(fileURLWithPath: path).standardizedFileURL.resolvingSymlinksInPath().path
+    }
+}
