@@ -164,11 +164,15 @@ let package = Package(
         .systemLibrary(
             name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .target(
+            name: "HTTPClient",
+            dependencies: ["CCurl", "EventLog", "Monitoring", "Streams", nioPosix],
+            swiftSettings: strict),
+        .target(
             name: "Deliveries",
             dependencies: [
-                "CCurl", "ConfigurationValues", "ConfigurationFiles", "DatabaseFiles", "Engine",
-                "EventLog", "JSON", "KafkaLog", "Monitoring", "Program", "Store", "Streams",
-                "Wording", arguments, crypto, grdb, logging, metrics, nioPosix,
+                "ConfigurationValues", "ConfigurationFiles", "DatabaseFiles", "Engine",
+                "EventLog", "HTTPClient", "JSON", "KafkaLog", "Monitoring", "Program", "Store",
+                "Streams", "Wording", arguments, crypto, grdb, logging, metrics, nioPosix,
             ],
             swiftSettings: strict),
         .target(
@@ -182,7 +186,7 @@ let package = Package(
             name: "History",
             dependencies: [
                 "ConfigurationFiles", "ConfigurationValues", "ConversionModels", "ConversionValues",
-                "DatabaseFiles", "EmbeddedLog", "Engine", "EventLog", "JSON", "KafkaLog",
+                "DatabaseFiles", "EmbeddedLog", "Engine", "EventLog", "HTTPClient", "JSON", "KafkaLog",
                 "Monitoring", "Program", "Reports", "Signatures", "Store", "Streams", "Wording",
                 crypto, logging,
             ],
@@ -244,9 +248,9 @@ let package = Package(
             dependencies: [
                 "Collector", "ConfigurationValues", "ConfigurationFiles", "ConversionModels",
                 "ConversionValues", "Dashboard", "DatabaseFiles", "Deliveries", "Demonstration",
-                "EmbeddedLog", "Engine", "EventLog", "History", "JSON", "KafkaLog", "Monitoring",
-                "Program", "Reports", "Signatures", "Store", "Streams", "Tokens", "Wording",
-                arguments, crypto, grdb, logging, nio, nioPosix, yams,
+                "EmbeddedLog", "Engine", "EventLog", "HTTPClient", "History", "JSON", "KafkaLog",
+                "Monitoring", "Program", "Reports", "Signatures", "Store", "Streams", "Tokens",
+                "Wording", arguments, crypto, grdb, logging, nio, nioPosix, yams,
             ],
             swiftSettings: strict, linkerSettings: stripped),
         .executableTarget(
@@ -282,7 +286,8 @@ let package = Package(
             dependencies: [
                 "ConfigurationValues", "ConfigurationFiles", "ConversionModels", "ConversionValues",
                 "CSimulatedSystem", "DatabaseFiles", "Deliveries", "EmbeddedLog", "Engine",
-                "EventLog", "History", "Program", "Reports", "Store", "Streams", "TestKit", grdb,
+                "EventLog", "HTTPClient", "History", "Program", "Reports", "Store", "Streams",
+                "TestKit", grdb,
                 logging,
             ],
             path: "Tests/Simulation", swiftSettings: optimised),
@@ -379,7 +384,7 @@ let package = Package(
             name: "DeliveriesTests",
             dependencies: [
                 "ConfigurationValues", "ConfigurationFiles", "Deliveries", "EmbeddedLog",
-                "EventLog",
+                "EventLog", "HTTPClient",
                 "JSON", "KafkaLog", "Monitoring", "Program", "Store", "Streams", "TestKit",
                 "weir-partner-postbacks", grdb, logging, nio, nioPosix,
                 .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -430,7 +435,8 @@ let fuzzed: [Target.Dependency] = [
     "Collector", "ConfigurationFiles", "ConfigurationValues", "ConversionModels",
     "ConversionValues",
     "Deliveries", "EmbeddedLog",
-    "EventLog", "History", "JSON", "JSONComparison", "Monitoring", "Signatures", "Streams",
+    "EventLog", "HTTPClient", "History", "JSON", "JSONComparison", "Monitoring", "Signatures",
+    "Streams",
     "TestKit", "Tokens",
     crypto, http, httpTypes, logging, nio,
 ]

@@ -1,39 +1,18 @@
 import Crypto
 import EventLog
 import Foundation
+import HTTPClient
 import Streams
 
-/// The result of one request to a partner.
-package enum AttemptResult: Equatable, Sendable {
-    /// `retryAfterMilliseconds` is the pause that the partner requested.
-    case answered(status: Int, retryAfterMilliseconds: Int64?)
-    /// No HTTP answer.
-    case failed(ConnectionFault, detail: String)
-    /// The partner's address is not allowed.
-    case addressRefused(detail: String)
-}
-
-extension AttemptResult {
+extension RequestResult {
     /// Masks the partner's secrets in the detail.
-    func masked(by template: RequestTemplate) -> AttemptResult {
+    func masked(by template: RequestTemplate) -> RequestResult {
         switch self {
         case .answered: self
         case .failed(let fault, let detail): .failed(fault, detail: template.masking(detail))
         case .addressRefused(let detail): .addressRefused(detail: template.masking(detail))
         }
     }
-}
-
-package enum ConnectionFault: String, CaseIterable, Sendable {
-    /// No answer in time.
-    case timeout
-    case resolution
-    /// No connection, or one that closed before the answer.
-    case connection
-    /// No encrypted connection, or an unacceptable certificate.
-    case tls
-    /// The answer was not HTTP.
-    case protocolError = "protocol"
 }
 
 enum AttemptOutcome: String, CaseIterable, Sendable {
@@ -52,9 +31,9 @@ enum AttemptOutcome: String, CaseIterable, Sendable {
     /// The address is not allowed.
     case address
 
-    init(_ result: AttemptResult) {
+    init(_ result: RequestResult) {
         switch result {
-        case .answered(let status, _):
+        case .answered(let status, _, _):
             switch status {
             case 200...299: self = .delivered
             case 300...399: self = .redirect
@@ -72,7 +51,7 @@ enum AttemptOutcome: String, CaseIterable, Sendable {
 struct Attempt: Equatable, Sendable {
     var startedMilliseconds: Int64
     var durationMilliseconds: Int64
-    var result: AttemptResult
+    var result: RequestResult
 
     /// The failure in words; nil for an answer.
     var fault: String? {
@@ -86,7 +65,7 @@ struct Attempt: Equatable, Sendable {
     var endMilliseconds: Int64 { startedMilliseconds + durationMilliseconds }
 
     var status: Int? {
-        if case .answered(let status, _) = result { status } else { nil }
+        if case .answered(let status, _, _) = result { status } else { nil }
     }
 }
 
@@ -107,7 +86,7 @@ package enum RetrySchedule {
             "\(attemptCount) attempts over \(hours / 24) days and \(hours % 24) hours, plus up to 10 %"
     }
     /// The longest pause that a partner can request with `Retry-After`.
-    static let maxRetryAfterMilliseconds: Int64 = 86_400_000
+    static let maxRetryAfterMilliseconds = RetryAfter.longestMilliseconds
 
     /// The longest pause that this schedule or a partner can cause.
     static let longestPauseMilliseconds = max(
@@ -126,70 +105,6 @@ package enum RetrySchedule {
         let scheduled = pause + pause / 10 * number / 65_536
         return max(
             scheduled, min(retryAfterMilliseconds ?? 0, maxRetryAfterMilliseconds))
-    }
-}
-
-/// The header `Retry-After` of RFC 9110: seconds, or a date in any of its three forms.
-enum RetryAfter {
-    /// The pause in milliseconds; nil for anything else. A date counts from the `Date` of the answer, otherwise from
-    /// `nowSeconds` since 1970.
-    static func milliseconds(
-        _ text: String, date: String?, nowSeconds: Int64 = WallClock.milliseconds / 1000
-    ) -> Int64? {
-        let text = text.trimmingCharacters(in: .whitespaces)
-        if !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {
-            guard let seconds = Int64(text), seconds < 1_000_000_000 else {
-                return RetrySchedule.maxRetryAfterMilliseconds
-            }
-            return seconds * 1000
-        }
-        let now = date.flatMap { seconds(ofDate: $0, nowSeconds: nowSeconds) } ?? nowSeconds
-        guard let until = seconds(ofDate: text, nowSeconds: now) else { return nil }
-        return max(0, until - now) * 1000
-    }
-
-    private static let fiftyYearsInSeconds: Int64 = 1_577_880_000
-    private static let months = [
-        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
-    ]
-
-    /// Seconds since 1970 of a date in HTTP's present form, of RFC 850, or of C's `asctime`: `Sun, 06 Nov 1994
-    /// 08:49:37 GMT`, `Sunday, 06-Nov-94 08:49:37 GMT`, `Sun Nov  6 08:49:37 1994`.
-    private static func seconds(ofDate text: String, nowSeconds: Int64) -> Int64? {
-        if let parts = text.wholeMatch(
-            of: /[A-Z][a-z]{2}, (\d\d) ([A-Z][a-z]{2}) (\d{4}) (\d\d:\d\d:\d\d) GMT/)?.output
-        {
-            return seconds(year: parts.3, month: parts.2, day: parts.1, time: parts.4)
-        }
-        if let parts = text.wholeMatch(
-            of: /[A-Z][a-z]{2} ([A-Z][a-z]{2}) ([ \d]\d) (\d\d:\d\d:\d\d) (\d{4})/)?.output
-        {
-            let day = parts.2.replacing(" ", with: "0")
-            return seconds(year: parts.4, month: parts.1, day: day[...], time: parts.3)
-        }
-        guard
-            let parts = text.wholeMatch(
-                of: /[A-Z][a-z]{5,8}, (\d\d)-([A-Z][a-z]{2})-(\d\d) (\d\d:\d\d:\d\d) GMT/)?.output,
-            let shortYear = Int(parts.3)
-        else { return nil }
-        // A year of two digits is the latest one with these digits that is at most 50 years ahead.
-        guard let thisYear = Int(UTC.text(milliseconds: nowSeconds * 1000).prefix(4)) else {
-            return nil
-        }
-        let candidates = [100, 0, -100].compactMap { century in
-            seconds(
-                year: "\(thisYear / 100 * 100 + century + shortYear)", month: parts.2, day: parts.1,
-                time: parts.4)
-        }
-        return candidates.first { $0 - nowSeconds <= fiftyYearsInSeconds }
-    }
-
-    private static func seconds(
-        year: Substring, month: Substring, day: Substring, time: Substring
-    ) -> Int64? {
-        guard let month = months.firstIndex(of: String(month)) else { return nil }
-        let number = (month < 9 ? "0" : "") + String(month + 1)
-        return UTC.milliseconds(text: "\(year)-\(number)-\(day)T\(time)Z").map { $0 / 1000 }
     }
 }
 

@@ -1,4 +1,5 @@
 import ConfigurationValues
+import HTTPClient
 import Logging
 import Program
 import Store
@@ -41,7 +42,7 @@ struct PartnerRoute: Sendable {
 
     func request(
         _ document: DeliveryDocument, nowMilliseconds: Int64
-    ) throws(RenderingFault) -> PartnerRequest {
+    ) throws(RenderingFault) -> OutgoingRequest {
         var request = try template.request(document)
         if let signingSecrets {
             let (key, seconds) = (document.idempotencyKey, nowMilliseconds / 1000)

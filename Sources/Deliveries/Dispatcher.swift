@@ -1,7 +1,17 @@
 import Foundation
+import HTTPClient
 import JSON
 import Logging
 import Store
+
+package protocol PartnerSender: Sendable {
+    /// Sends a request and calls back once, on any thread.
+    func send(
+        _ request: OutgoingRequest, to destination: Destination,
+        completion: @escaping @Sendable (RequestResult) -> Void)
+}
+
+extension HTTPSender: PartnerSender {}
 
 /// Sends due deliveries, partner by partner, and records the results in the store. Called from one thread; requests
 /// run on threads of the sender.
@@ -205,7 +215,7 @@ final class Dispatcher {
                 number: delivery.number, key: document.idempotencyKey, partner: route.name,
                 url: route.url, ending: ending)
         }
-        let request: PartnerRequest
+        let request: OutgoingRequest
         do throws(RenderingFault) {
             request = try route.request(document, nowMilliseconds: now)
         } catch {

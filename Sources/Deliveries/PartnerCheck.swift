@@ -1,5 +1,6 @@
 import ConfigurationValues
 import Dispatch
+import HTTPClient
 import JSON
 import Store
 import Streams
@@ -94,7 +95,7 @@ package struct PartnerCheck: Sendable {
 /// A partner's request for a document, with secrets masked. Nothing is sent.
 package struct PartnerPreview: Sendable {
     /// Nil if the document does not result in a request.
-    package let request: PartnerRequest?
+    package let request: OutgoingRequest?
     /// Why `request` is nil, and what would happen to the document; otherwise nil.
     package let fault: String?
 

@@ -3,6 +3,7 @@ import ConfigurationFiles
 import ConfigurationValues
 import EventLog
 import Foundation
+import HTTPClient
 import JSON
 import KafkaLog
 import Logging
@@ -82,7 +83,7 @@ package struct PartnerPostbacksWorker: CommandLineProgram {
             metrics?.end()
             monitor?.stop()
         }
-        let http = sender == nil ? HTTPSender(partnerCount: configuration.routes.count) : nil
+        let http = sender == nil ? HTTPSender(receiverCount: configuration.routes.count) : nil
         defer { http?.stop() }
         guard let sender = sender ?? http else { return }
         try makeLoop(

@@ -1,3 +1,4 @@
+import HTTPClient
 import Store
 
 /// The requests in flight to one partner, and whether more may be sent. Partners share only the
@@ -58,12 +59,12 @@ struct PartnerQueue {
         breaker.didSend()
     }
 
-    mutating func didEnd(_ number: Int64, _ result: AttemptResult, nowMilliseconds: Int64) {
+    mutating func didEnd(_ number: Int64, _ result: RequestResult, nowMilliseconds: Int64) {
         inFlight[number] = nil
         switch result {
-        case .answered(429, let asked):
+        case .answered(429, let asked, _):
             breaker.update(pauseAskedMilliseconds: asked, nowMilliseconds: nowMilliseconds)
-        case .answered(503, let asked?):
+        case .answered(503, let asked?, _):
             breaker.update(pauseAskedMilliseconds: asked, nowMilliseconds: nowMilliseconds)
         case .answered, .addressRefused:
             breaker.update(isReached: true, nowMilliseconds: nowMilliseconds)

@@ -185,7 +185,7 @@ extension DeliveryStore {
         case .address: return dead(.address, answer)
         case .retry:
             var asked: Int64?
-            if case .answered(_, let pause) = attempt.result { asked = pause }
+            if case .answered(_, let pause, _) = attempt.result { asked = pause }
             let pause = RetrySchedule.pauseMilliseconds(
                 afterAttempt: number, key: delivery.key, retryAfterMilliseconds: asked)
             guard let pause else {

@@ -1,7 +1,6 @@
 import ConfigurationValues
-import Dispatch
+import HTTPClient
 import JSON
-import Synchronization
 import Wording
 
 /// Sends documents without a topic to one receiver as to a partner: signed, in order, and with the same retry
@@ -36,7 +35,7 @@ package final class WebhookSender {
     package init(to receiver: Partner, directory: String) throws {
         route = try PartnerRoute(receiver, directory: directory)
         parser = try .make()
-        sender = HTTPSender(partnerCount: 1)
+        sender = HTTPSender(receiverCount: 1)
     }
 
     deinit { sender.stop() }
@@ -99,25 +98,16 @@ package final class WebhookSender {
     private func attempt(
         _ document: DeliveryDocument, nowMilliseconds: Int64
     ) -> Fault? {
-        let request: PartnerRequest
+        let request: OutgoingRequest
         do throws(RenderingFault) {
             request = try route.request(document, nowMilliseconds: nowMilliseconds)
         } catch {
             return Fault("\(route.url): \(error)", isRefusal: true)
         }
-        let isAnswered = DispatchSemaphore(value: 0)
-        let answer = Answer()
-        sender.send(request, to: route.destination) { result in
-            answer.result.withLock { $0 = result }
-            isAnswered.signal()
-        }
-        isAnswered.wait()
-        guard let result = answer.result.withLock({ $0 })?.masked(by: route.template) else {
-            return Fault("\(route.url): no answer")
-        }
+        let result = sender.result(of: request, to: route.destination).masked(by: route.template)
         switch result {
-        case .answered(let status, _) where (200...299).contains(status): return nil
-        case .answered(let status, let pause):
+        case .answered(let status, _, _) where (200...299).contains(status): return nil
+        case .answered(let status, let pause, _):
             // As for partners: these mean that the receiver is busy, not that it rejects the document.
             let isBusy = status >= 500 || [408, 425, 429].contains(status)
             return Fault(
@@ -129,8 +119,4 @@ package final class WebhookSender {
             return Fault("\(route.url) cannot be used: \(detail)")
         }
     }
-}
-
-private final class Answer: Sendable {
-    let result = Mutex<AttemptResult?>(nil)
 }

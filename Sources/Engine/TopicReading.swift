@@ -64,6 +64,16 @@ package struct TopicReading {
     /// Calls `body` with each record of the range. The range ends at the topic's end at the start. Waits for pending
     /// fetches, and skips offsets without a record.
     package mutating func readRange(_ body: (RecordView) throws -> Void) throws {
+        try readBatches { batch, count in
+            for index in 0..<count { try body(batch[index]) }
+        }
+    }
+
+    /// Like `readRange`, but calls `body` with batches of a partition. The first `count` records of a batch are in the
+    /// range.
+    package mutating func readBatches(
+        _ body: (_ batch: RecordBatch, _ count: Int) throws -> Void
+    ) throws {
         for index in ranges.indices {
             let (partition, _, end) = ranges[index]
             guard ranges[index].next < end else { continue }
@@ -71,11 +81,7 @@ package struct TopicReading {
             var lastMove = ContinuousClock.now
             while ranges[index].next < end {
                 if try readBatch(waitMilliseconds: Self.waitMilliseconds / 10) {
-                    for recordIndex in 0..<batch.count {
-                        let record = batch[recordIndex]
-                        guard record.offset < end else { break }
-                        try body(record)
-                    }
+                    try body(batch, (0..<batch.count).prefix { batch[$0].offset < end }.count)
                 }
                 // `follow` reads the records appended since the start.
                 let position = min(reader.position(partition: partition) ?? 0, end)

@@ -249,6 +249,21 @@ package struct StoreSnapshot {
         }
     }
 
+    /// Those of these ids that the fold remembers permanently, in any partition. Reads all ids of the store.
+    package func remembered(among ids: Set<RecordID>) throws -> Set<RecordID> {
+        var found: Set<RecordID> = []
+        for table in Streams.stream(named: stream)?.memoryTables ?? [] where table.hasIDs {
+            let row = StatementRow(
+                try db.cachedStatement(sql: "SELECT \(table.columns[0].name) FROM \(table.name)"))
+            row.begin()
+            while try row.next() {
+                let id = row.withBlob(0) { $0.count >= 16 ? RecordID($0) : nil }
+                if let id, ids.contains(id) { found.insert(id) }
+            }
+        }
+        return found
+    }
+
     /// Ids, revisions and partners of a partition's documents, in order.
     package func outboxIDs(of partition: Int32) throws -> [String] {
         guard try db.tableExists("outbox") else { return [] }

@@ -4,6 +4,7 @@ import TestKit
 import Testing
 
 @testable import Deliveries
+@testable import HTTPClient
 
 @Suite("Addresses that are refused", .serialized)
 struct AddressTests {

@@ -6,6 +6,7 @@ import TestKit
 import Testing
 
 @testable import Deliveries
+@testable import HTTPClient
 
 /// A store and partners' files, with a dispatcher over real HTTP and a clock that the test sets.
 final class DeliveryWorkspace {
@@ -27,7 +28,7 @@ final class DeliveryWorkspace {
         store = try DeliveryStore(
             path: DeliveryStore.path(in: files.path), topic: "partner-postbacks", logIdentity: "x")
         sender = HTTPSender(
-            resolver: resolver, partnerCount: deliveries.count, authorities: authorities)
+            resolver: resolver, receiverCount: deliveries.count, authorities: authorities)
         dispatcher = Dispatcher(
             store: store, routes: try files.routes(), sender: sender, clock: clock,
             parser: parser, attemptsOnce: attemptsOnce)

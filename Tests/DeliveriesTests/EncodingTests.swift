@@ -4,6 +4,7 @@ import TestKit
 import Testing
 
 @testable import Deliveries
+@testable import HTTPClient
 
 @Suite("Values in their places")
 struct EncodingTests {
@@ -35,7 +36,7 @@ struct EncodingTests {
             "url: https://e.example/a/{campaign.name}/b?x={campaign.name}&y=1\nmissing: empty")
         for text in Self.texts() {
             let document = Documents.install(campaign: text)
-            let request: PartnerRequest
+            let request: OutgoingRequest
             do {
                 request = try #require(try files.request(document))
             } catch let fault as RenderingFault {

@@ -4,14 +4,15 @@ import TestKit
 import Testing
 
 @testable import Deliveries
+@testable import HTTPClient
 
 @Suite("Requests on the wire", .serialized)
 struct HTTPSenderTests {
     private func send(
-        _ request: PartnerRequest, by sender: HTTPSender, host: String = "name.example",
+        _ request: OutgoingRequest, by sender: HTTPSender, host: String = "name.example",
         timeoutMilliseconds: Int64 = Int64(Wait.seconds) * 1000
-    ) -> AttemptResult? {
-        let result = Mutex<AttemptResult?>(nil)
+    ) -> RequestResult? {
+        let result = Mutex<RequestResult?>(nil)
         let isEnded = DispatchSemaphore(value: 0)
         let destination = Destination(
             host: host, allowsPrivate: true, timeoutMilliseconds: timeoutMilliseconds)
@@ -25,9 +26,9 @@ struct HTTPSenderTests {
 
     private func request(
         _ partner: ScriptedPartner, _ method: String = "GET",
-        headers: [PartnerRequest.Header] = [], body: String? = nil
-    ) -> PartnerRequest {
-        PartnerRequest(
+        headers: [OutgoingRequest.Header] = [], body: String? = nil
+    ) -> OutgoingRequest {
+        OutgoingRequest(
             method: method, url: "http://name.example:\(partner.port)/a/../b?c=%20d",
             headers: headers,
             body: body.map { Array($0.utf8) })
@@ -36,9 +37,9 @@ struct HTTPSenderTests {
     @Test("consist of the configured headers, Host and the length of a body, and of no others")
     func bytes() throws {
         let partner = try ScriptedPartner()
-        let sender = HTTPSender(resolver: FixedResolver([["127.0.0.1"]]), partnerCount: 1)
+        let sender = HTTPSender(resolver: FixedResolver([["127.0.0.1"]]), receiverCount: 1)
         defer { sender.stop() }
-        let headers: [PartnerRequest.Header] = [
+        let headers: [OutgoingRequest.Header] = [
             .init("X-Own", "v; w"), .init("Empty", ""), .init("accept", "text/plain"),
         ]
         for (method, body) in [
@@ -63,7 +64,7 @@ struct HTTPSenderTests {
     @Test("a body of megabytes is sent whole, without asking first")
     func largeBody() throws {
         let partner = try ScriptedPartner()
-        let sender = HTTPSender(resolver: FixedResolver([["127.0.0.1"]]), partnerCount: 1)
+        let sender = HTTPSender(resolver: FixedResolver([["127.0.0.1"]]), receiverCount: 1)
         defer { sender.stop() }
         let body = String(repeating: "0123456789", count: 300_000)
         #expect(
@@ -76,7 +77,7 @@ struct HTTPSenderTests {
     @Test("a long body is cut off together with its connection, long before the request's deadline")
     func longBody() throws {
         let partner = try ScriptedPartner { _, _ in .endless(200) }
-        let sender = HTTPSender(resolver: FixedResolver([["127.0.0.1"]]), partnerCount: 1)
+        let sender = HTTPSender(resolver: FixedResolver([["127.0.0.1"]]), receiverCount: 1)
         defer { sender.stop() }
         let start = ContinuousClock.now
         #expect(
@@ -90,15 +91,15 @@ struct HTTPSenderTests {
     func reuse() throws {
         let partner = try ScriptedPartner()
         let resolver = FixedResolver([["127.0.0.1"], ["127.0.0.1"], ["127.0.0.2"], ["127.0.0.1"]])
-        let sender = HTTPSender(resolver: resolver, partnerCount: 1)
+        let sender = HTTPSender(resolver: resolver, receiverCount: 1)
         defer { sender.stop() }
-        let answered = AttemptResult.answered(status: 200, retryAfterMilliseconds: nil)
+        let answered = RequestResult.answered(status: 200, retryAfterMilliseconds: nil)
         let sent = request(partner)
         #expect(send(sent, by: sender) == answered)
         #expect(send(sent, by: sender) == answered)
         // Nothing listens there: a connection to the other address is not used in its place.
         #expect(send(sent, by: sender) == .failed(.connection, detail: "Connection refused"))
-        let other = PartnerRequest(
+        let other = OutgoingRequest(
             method: "GET", url: sent.url.replacing("name.example", with: "other.example"),
             headers: [], body: nil)
         #expect(send(other, by: sender, host: "other.example") == answered)
@@ -109,7 +110,7 @@ struct HTTPSenderTests {
     func idle() throws {
         let partner = try ScriptedPartner()
         let sender = HTTPSender(
-            resolver: FixedResolver([["127.0.0.1"]]), partnerCount: 1, idleSeconds: 1)
+            resolver: FixedResolver([["127.0.0.1"]]), receiverCount: 1, idleSeconds: 1)
         defer { sender.stop() }
         #expect(send(request(partner), by: sender) != nil)
         #expect(partner.openConnectionCount == 1)
@@ -125,7 +126,7 @@ struct HTTPSenderTests {
         arguments: ["GET", "POST"])
     func once(method: String) throws {
         let partner = try ScriptedPartner { _, number in number == 1 ? .hangUp : .answer(200) }
-        let sender = HTTPSender(resolver: FixedResolver([["127.0.0.1"]]), partnerCount: 1)
+        let sender = HTTPSender(resolver: FixedResolver([["127.0.0.1"]]), receiverCount: 1)
         defer { sender.stop() }
         let sent = request(partner, method, body: method == "POST" ? "{}" : nil)
         #expect(send(sent, by: sender) == .answered(status: 200, retryAfterMilliseconds: nil))
@@ -143,7 +144,7 @@ struct HTTPSenderTests {
                     ? "HTTP/1.1 103 Early Hints\r\nRetry-After: 9\r\n\r\nHTTP/1.1 503 Busy\r\nRetry-After: 7\r\nContent-Length: 9\r\n\r\nx"
                     : number == 1 ? "HTTP/1.1 200 OK\r\nContent-Le" : "\u{1}\u{2} what\r\n\r\n")
         }
-        let sender = HTTPSender(resolver: FixedResolver([["127.0.0.1"]]), partnerCount: 1)
+        let sender = HTTPSender(resolver: FixedResolver([["127.0.0.1"]]), receiverCount: 1)
         defer { sender.stop() }
         #expect(
             send(request(partner), by: sender)
@@ -166,16 +167,16 @@ struct SenderEndTests {
         let files = try PartnerFiles("url: http://127.0.0.1:9/\nallow_private: true")
         let route = try #require(try files.routes().first)
         let request = try #require(try files.request(Documents.install()))
-        let sender = HTTPSender(partnerCount: 1)
+        let sender = HTTPSender(receiverCount: 1)
         let ended = Mutex(0)
         for _ in 0..<50 {
             sender.send(request, to: route.destination) { _ in ended.withLock { $0 += 1 } }
         }
         sender.stop()
         #expect(ended.withLock { $0 } == 50)
-        let last = Mutex<AttemptResult?>(nil)
+        let last = Mutex<RequestResult?>(nil)
         sender.send(request, to: route.destination) { result in last.withLock { $0 = result } }
-        #expect(last.withLock { $0 } == .failed(.connection, detail: "delivering has ended"))
+        #expect(last.withLock { $0 } == .failed(.connection, detail: "sending has ended"))
     }
 
     @Test(
@@ -197,7 +198,7 @@ struct SenderEndTests {
             }
         }
         let resolver = FixedResolver([["127.0.0.1"], ["127.0.0.3", "127.0.0.1"], []])
-        let sender = HTTPSender(resolver: resolver, partnerCount: 4)
+        let sender = HTTPSender(resolver: resolver, receiverCount: 4)
         let requestCount = 600
         let ends = Mutex([Int](repeating: 0, count: requestCount))
         let threads = DispatchQueue(label: "senders", attributes: .concurrent)
@@ -206,7 +207,7 @@ struct SenderEndTests {
             threads.async(group: sent) {
                 for index in stride(from: thread, to: requestCount, by: 4) {
                     let host = ["127.0.0.1", "a.example", "b.example"][number(0..<3)]
-                    let request = PartnerRequest(
+                    let request = OutgoingRequest(
                         method: index % 2 == 0 ? "GET" : "POST",
                         url: "http://\(host):\(partner.port)/", headers: [],
                         body: index % 2 == 0 ? nil : Array("{}".utf8))

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Deliveries
+@testable import HTTPClient
 
 @Suite("What stands in the way of a partner")
 struct PartnerCheckTests {

@@ -4,6 +4,7 @@ import Streams
 import TestKit
 
 @testable import Deliveries
+@testable import HTTPClient
 
 /// A pipelines directory with partners; removed with the value.
 final class PartnerFiles {
@@ -38,7 +39,7 @@ final class PartnerFiles {
     }
 
     /// The request for a document to the only partner.
-    func request(_ document: String, nowMilliseconds: Int64 = 0) throws -> PartnerRequest? {
+    func request(_ document: String, nowMilliseconds: Int64 = 0) throws -> OutgoingRequest? {
         try routes().first?.request(Documents.read(document), nowMilliseconds: nowMilliseconds)
     }
 

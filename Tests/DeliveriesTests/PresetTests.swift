@@ -3,6 +3,7 @@ import Foundation
 import Testing
 
 @testable import Deliveries
+@testable import HTTPClient
 
 @Suite("Presets")
 struct PresetTests {
@@ -27,7 +28,7 @@ struct PresetTests {
     @Test("the same fields go to a form, to JSON with their types, or to the address")
     func destinations() throws {
         let base = "url: https://e.example/p?k=1\npreset: singular\n"
-        func request(_ further: String) throws -> PartnerRequest {
+        func request(_ further: String) throws -> OutgoingRequest {
             try #require(try PartnerFiles(base + further).request(Documents.install()))
         }
         let form = try request("")

@@ -8,6 +8,7 @@ import TestKit
 import Testing
 
 @testable import Deliveries
+@testable import HTTPClient
 
 @Suite(
     "Documents of a topic that is made anew, or that lost its end and was written on", .serialized)
@@ -131,7 +132,7 @@ struct RecreatedTopicTests {
 private final class SwitchedWorkspace {
     let topic: SwitchedTopic
     private let files: PartnerFiles
-    private let sender = HTTPSender(partnerCount: 1)
+    private let sender = HTTPSender(receiverCount: 1)
 
     init(url: String) throws {
         files = try PartnerFiles("url: \(url)/\nallow_private: true")

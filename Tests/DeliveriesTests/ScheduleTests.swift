@@ -3,6 +3,7 @@ import TestKit
 import Testing
 
 @testable import Deliveries
+@testable import HTTPClient
 
 @Suite("The schedule of attempts", .serialized)
 struct ScheduleTests {

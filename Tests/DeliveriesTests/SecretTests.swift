@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Deliveries
+@testable import HTTPClient
 
 @Suite("Secrets in templates")
 struct SecretTests {
@@ -57,7 +58,7 @@ struct SecretTests {
         #expect(!"\(route)".contains("s3cret"))
         let words = "no way to /s3cret%2F%26%22%3F or \(secret)"
         #expect(
-            AttemptResult.failed(.connection, detail: words).masked(by: route.template)
+            RequestResult.failed(.connection, detail: words).masked(by: route.template)
                 == .failed(.connection, detail: "no way to /*** or ***"))
     }
 

@@ -4,6 +4,7 @@ import TestKit
 import Testing
 
 @testable import Deliveries
+@testable import HTTPClient
 
 @Suite("Partners over TLS", .serialized)
 struct TLSTests {

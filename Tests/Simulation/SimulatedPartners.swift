@@ -2,6 +2,7 @@ import CSimulatedSystem
 import Deliveries
 import EventLog
 import Foundation
+import HTTPClient
 import Store
 import TestKit
 
@@ -55,10 +56,10 @@ final class SimulatedPartners {
         let sender: String
         let partner: String
         let key: String
-        let result: AttemptResult
+        let result: RequestResult
         /// Looks at the answers until it is there.
         var left: UInt64
-        let completion: @Sendable (AttemptResult) -> Void
+        let completion: @Sendable (RequestResult) -> Void
     }
 
     private let cluster: SimulatedCluster
@@ -91,7 +92,7 @@ final class SimulatedPartners {
 
     /// What a process may store of an answer.
     private func note(_ answer: Answer, of sender: inout Sender) {
-        guard case .answered(let status, let pause) = answer.result else {
+        guard case .answered(let status, let pause, _) = answer.result else {
             sender.attempts[answer.key, default: 0] += 1
             return
         }
@@ -168,14 +169,14 @@ final class SimulatedPartners {
     }
 
     func take(
-        _ request: PartnerRequest, from process: Int32, of name: String,
-        _ completion: @escaping @Sendable (AttemptResult) -> Void
+        _ request: OutgoingRequest, from process: Int32, of name: String,
+        _ completion: @escaping @Sendable (RequestResult) -> Void
     ) {
         let key = request.headers.first { $0.name == "Idempotency-Key" }?.value ?? ""
         let result = draw()
         let isAccepted =
             switch result {
-            case .answered(200...299, _): true
+            case .answered(200...299, _, _): true
             case .failed(.timeout, _): true
             default: false
             }
@@ -227,7 +228,7 @@ final class SimulatedPartners {
         fault = fault ?? SimulationFault(text)
     }
 
-    private func draw() -> AttemptResult {
+    private func draw() -> RequestResult {
         if cluster.happens(chances.away, .partnerAway) {
             return .failed(.connection, detail: "refused")
         }
@@ -268,8 +269,8 @@ final class SimulatedSender: PartnerSender, @unchecked Sendable {
     }
 
     func send(
-        _ request: PartnerRequest, to destination: Destination,
-        completion: @escaping @Sendable (AttemptResult) -> Void
+        _ request: OutgoingRequest, to destination: Destination,
+        completion: @escaping @Sendable (RequestResult) -> Void
     ) {
         guard !weir_sim_is_dead(process) else { return }
         partners.take(request, from: process, of: name, completion)

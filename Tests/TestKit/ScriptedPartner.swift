@@ -8,7 +8,7 @@ import Synchronization
 package final class ScriptedPartner: Sendable {
     /// How the partner answers a request.
     package enum Reaction: Sendable {
-        case answer(Int, [String] = [])
+        case answer(Int, [String] = [], body: String = "")
         /// Never answers.
         case silence
         /// It closes the connection.
@@ -127,9 +127,10 @@ private final class Conversation: ChannelInboundHandler, @unchecked Sendable {
         text += String(buffer: unwrapInboundIn(data))
         while let request = next() {
             switch script(request, received.add(request)) {
-            case .answer(let status, let headers):
-                let lines = ["HTTP/1.1 \(status) Scripted", "Content-Length: 0"] + headers
-                write(lines.joined(separator: "\r\n") + "\r\n\r\n", context)
+            case .answer(let status, let headers, let body):
+                let lines =
+                    ["HTTP/1.1 \(status) Scripted", "Content-Length: \(body.utf8.count)"] + headers
+                write(lines.joined(separator: "\r\n") + "\r\n\r\n" + body, context)
             case .silence: break
             case .hangUp: context.close(promise: nil)
             case .bytes(let bytes):

@@ -7,6 +7,7 @@ import TestKit
 @testable import ConfigurationFiles
 @testable import ConfigurationValues
 @testable import Deliveries
+@testable import HTTPClient
 
 private func root(_ text: String, of file: String) throws(ConfigurationError) -> ConfigurationNode {
     try YAMLFiles.content(text, of: file) ?? ConfigurationNode(ofEmpty: file)
@@ -124,7 +125,8 @@ extension ConversionModelVersion {
 }
 
 private func check(
-    _ request: PartnerRequest, of partner: Partner, to address: PartnerAddress, _ parser: JSONParser
+    _ request: OutgoingRequest, of partner: Partner, to address: PartnerAddress,
+    _ parser: JSONParser
 ) throws {
     try require(
         request.url.hasPrefix(address.origin + "/"),

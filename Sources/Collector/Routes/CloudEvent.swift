@@ -3,45 +3,19 @@ import HTTPTypes
 import Streams
 import Synchronization
 
-/// The envelope of a record: CloudEvents 1.0, Kafka binding, binary mode.
-/// https://github.com/cloudevents/spec/blob/v1.0.2/cloudevents/bindings/kafka-protocol-binding.md
-struct CloudEvent: Sendable {
-    /// `ce_type`
-    var type: String
-    /// `ce_id`, unique within the source.
-    var id: String
-    /// `ce_source`
-    var source: String
-    /// `ce_time`: when it happened or was received.
-    var time: String
-
+extension CloudEvent {
     private static let idHeader = HTTPField.Name("ce-id")
     private static let sourceHeader = HTTPField.Name("ce-source")
     private static let timeHeader = HTTPField.Name("ce-time")
-    private static let version = OutgoingRecord.Header("ce_specversion", "1.0")
-    private static let contentType = OutgoingRecord.Header("content-type", "application/json")
 
     /// Uses `ce-id`, `ce-source` and `ce-time` from the request's headers. Without them, the id is new, the source is
     /// the path, and the time is that of the request.
     init(type: String, request: CollectorRequest) {
-        self.type = type
-        id = Self.text(request.header(Self.idHeader)) ?? Self.nextID()
-        source = Self.text(request.header(Self.sourceHeader)) ?? request.path
-        time =
-            Self.text(request.header(Self.timeHeader))
-            ?? UTC.text(milliseconds: request.receivedAtMilliseconds)
-    }
-
-    /// The headers of a record with a JSON value.
-    ///
-    /// - Parameter via: the route of a postback (`ce_via`); nil for other records.
-    func headers(via: PostbackRoute? = nil) -> [OutgoingRecord.Header] {
-        var headers: [OutgoingRecord.Header] = [
-            Self.version, .init("ce_type", type), .init("ce_id", id), .init("ce_source", source),
-            .init("ce_time", time), Self.contentType,
-        ]
-        if let via { headers.append(.init("ce_via", "\(via.name)")) }
-        return headers
+        self.init(
+            type: type, id: Self.text(request.header(Self.idHeader)) ?? Self.nextID(),
+            source: Self.text(request.header(Self.sourceHeader)) ?? request.path,
+            time: Self.text(request.header(Self.timeHeader))
+                ?? UTC.text(milliseconds: request.receivedAtMilliseconds))
     }
 
     /// A header's text, if it is 1 to 256 visible ASCII characters.

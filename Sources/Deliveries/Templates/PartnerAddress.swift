@@ -1,4 +1,5 @@
 import ConfigurationValues
+import HTTPClient
 
 /// The address of a partner: a fixed scheme, host and port, then a path and parameters with macros. No value of a
 /// postback can change where a request goes.

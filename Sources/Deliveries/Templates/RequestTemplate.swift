@@ -1,4 +1,5 @@
 import ConfigurationValues
+import HTTPClient
 import Store
 
 /// The request that a partner's file describes. It is parsed once at start, so that a mistake is reported then.
@@ -95,8 +96,8 @@ package struct RequestTemplate: Sendable {
 
     func request(
         _ document: DeliveryDocument
-    ) throws(RenderingFault) -> PartnerRequest {
-        var written: [PartnerRequest.Header] = []
+    ) throws(RenderingFault) -> OutgoingRequest {
+        var written: [OutgoingRequest.Header] = []
         for header in headers {
             switch header.value {
             case .secret(let secret):
@@ -118,7 +119,7 @@ package struct RequestTemplate: Sendable {
         }
         written.append(.init("Idempotency-Key", document.idempotencyKey))
         if !names.contains("user-agent") { written.append(.init("User-Agent", "Weir")) }
-        return PartnerRequest(
+        return OutgoingRequest(
             method: method.rawValue, url: try address.url(document), headers: written,
             body: try body.bytes(document))
     }
@@ -219,30 +220,7 @@ enum RenderingFault: Error, Equatable, CustomStringConvertible {
     }
 }
 
-package struct PartnerRequest: Equatable, Sendable {
-    /// The value of a secret header is never printed.
-    package struct Header: Equatable, Sendable {
-        /// The name as written in the file.
-        package let name: String
-        /// Without control characters.
-        package let value: String
-        /// Whether the value is a secret or contains one.
-        let isSecret: Bool
-
-        init(_ name: String, _ value: String, isSecret: Bool = false) {
-            self.name = name
-            self.value = value
-            self.isSecret = isSecret
-        }
-    }
-
-    package let method: String
-    package let url: String
-    /// In order, without headers that frame the request.
-    package internal(set) var headers: [Header]
-    /// Nil for no body.
-    package let body: [UInt8]?
-
+extension OutgoingRequest {
     /// Adds the headers of a signature, which covers the time.
     mutating func sign(_ signature: String, key: String, timestampSeconds: Int64) {
         headers += [

@@ -236,7 +236,7 @@ extension StreamFold {
 package struct NoMemory: Error, CustomStringConvertible {
     package let description: String
 
-    init(for part: String) {
+    package init(for part: String) {
         description = "no memory for \(part)"
     }
 }

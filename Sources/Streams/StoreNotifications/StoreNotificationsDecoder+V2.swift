@@ -10,29 +10,48 @@ extension StoreNotificationsDecoder {
         if member == nil { _ = faults.missing("signedPayload") }
         let text = faults.text(member, "signedPayload")
         if let rejection = faults.rejection { throw .rejected(rejection) }
-        let payload = try outer(text ?? UnsafeRawBufferPointer(start: nil, count: 0))
-        let environment = try trustedEnvironment(of: payload)
-        let transaction = try inner(payload, .transaction, environment, transactionParser)
-        let renewal = try inner(payload, .renewal, environment, renewalParser)
-        _ = try inner(payload, .appTransaction, environment, transactionParser)
+        let (payload, environment, transaction, renewal) = try trusted(
+            text ?? UnsafeRawBufferPointer(start: nil, count: 0))
 
         let uuid = faults.requiredID(payload.value, "notificationUUID")
         let type = faults.requiredID(payload.value, "notificationType")
         let subtype = faults.optionalText(payload.value, "subtype")
-        idBuilder.begin()
-        idBuilder.add("appstore.notification.v2")
-        idBuilder.add(uuid)
         let summary =
             payload.value.member("data") == nil ? payload.value.member("summary") : nil
         let holder = transaction ?? renewal ?? summary
         let rule = NotificationRule.of(type: type, subtype: subtype)
         return StoreNotificationsEvent(
-            id: idBuilder.finish(),
+            id: idOfVersion2(uuid),
             transactionEventID: transactionEventID(rule, transaction, environment),
             environment: environment, bundleID: keep(payload.bundleID),
             effect: effect(
                 rule, type: type, transaction,
                 product: holder.flatMap { faults.optionalText($0, "productId") }))
+    }
+
+    /// The id of the notification with this `notificationUUID`.
+    func idOfVersion2(_ uuid: UnsafeRawBufferPointer) -> RecordID {
+        idBuilder.begin()
+        idBuilder.add("appstore.notification.v2")
+        idBuilder.add(uuid)
+        return idBuilder.finish()
+    }
+
+    /// The payload of a notification's JWS, and those of its transaction and its renewal, once all of its JWSs are
+    /// verified.
+    func trusted(
+        _ text: UnsafeRawBufferPointer
+    ) throws(NotificationRefusal) -> (
+        payload: AppStorePayload, environment: AppStoreEnvironment, transaction: JSONValue?,
+        renewal: JSONValue?
+    ) {
+        let payload = try outer(text)
+        let environment = try trustedEnvironment(of: payload)
+        let transaction = try inner(payload, .transaction, environment, transactionParser)
+        let renewal = try inner(payload, .renewal, environment, renewalParser)
+        // Present only without a transaction, so it uses the same parser.
+        _ = try inner(payload, .appTransaction, environment, transactionParser)
+        return (payload, environment, transaction, renewal)
     }
 
     private func transactionEventID(

@@ -10,8 +10,8 @@ import Synchronization
 /// `@unchecked Sendable`: only one thread at a time uses a decoder, the borrower from `LentTools`.
 package final class StoreNotificationsDecoder: @unchecked Sendable {
     let trust: StoreNotificationsTrust
-    private let maxRecordBytes: Int
-    private let valueParser: JSONParser
+    let maxRecordBytes: Int
+    let valueParser: JSONParser
     /// Nested payloads are read while the outer ones are still in use.
     let payloadParser: JSONParser
     let transactionParser: JSONParser
@@ -74,6 +74,22 @@ package final class StoreNotificationsDecoder: @unchecked Sendable {
             }
         if let rejection = faults.rejection { throw .rejected(rejection) }
         return event
+    }
+
+    /// One decoder for each thread, at least one.
+    static func decoders(
+        _ rules: StoreNotificationsRules, threadCount: Int
+    ) throws(NoMemory) -> [StoreNotificationsDecoder] {
+        let trust = rules.trust
+        var decoders: [StoreNotificationsDecoder] = []
+        for _ in 0..<max(1, threadCount) {
+            guard
+                let decoder = StoreNotificationsDecoder(
+                    trust: trust, maxRecordBytes: rules.maxRecordBytes)
+            else { throw NoMemory(for: "a JSON parser") }
+            decoders.append(decoder)
+        }
+        return decoders
     }
 
     func keep(_ text: UnsafeRawBufferPointer?) -> Range<Int> {
@@ -193,6 +209,6 @@ package final class PreparedNotifications: PreparedBatch {
 ///
 /// `@unchecked Sendable`: a prepared batch does not change until it is folded. Folding or dropping it waits for the
 /// threads.
-private struct LentBatch: @unchecked Sendable {
+struct LentBatch: @unchecked Sendable {
     let batch: RecordBatch
 }

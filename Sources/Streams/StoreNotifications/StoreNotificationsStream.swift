@@ -33,15 +33,10 @@ extension StoreNotificationsFold {
     package static func make(
         _ rules: StoreNotificationsRules, topic: String, memory: any FoldMemory, threadCount: Int
     ) throws -> StoreNotificationsFold {
-        let trust = rules.trust
-        let decoders = try (0..<max(1, threadCount)).map { _ in
-            guard
-                let decoder = StoreNotificationsDecoder(
-                    trust: trust, maxRecordBytes: rules.maxRecordBytes)
-            else { throw NoMemory(for: "a JSON parser") }
-            return decoder
-        }
-        return StoreNotificationsFold(topic: topic, decoders: decoders, memory: memory)
+        StoreNotificationsFold(
+            topic: topic,
+            decoders: try StoreNotificationsDecoder.decoders(rules, threadCount: threadCount),
+            memory: memory)
     }
 }
 

@@ -148,15 +148,12 @@ struct CostsImport {
         do throws(Rejection) {
             let keyed = try reader.events(
                 event, stream: CostsFold.self, type: CostsFold.defaultType, at: nowMilliseconds)
-            let headers: [OutgoingRecord.Header] = [
-                .init("ce_specversion", "1.0"), .init("ce_type", CostsFold.defaultType),
-                .init("ce_id", UUID().uuidString.lowercased()),
-                .init("ce_source", "/costs/\(mappingName)"),
-                .init("ce_time", UTC.text(milliseconds: nowMilliseconds)),
-                .init("content-type", "application/json"),
-            ]
+            let envelope = CloudEvent(
+                type: CostsFold.defaultType, id: UUID().uuidString.lowercased(),
+                source: "/costs/\(mappingName)", time: UTC.text(milliseconds: nowMilliseconds))
             return OutgoingRecord(
-                topic: CostsFold.streamName, key: keyed.first?.key, headers: headers, value: event)
+                topic: CostsFold.streamName, key: keyed.first?.key, headers: envelope.headers(),
+                value: event)
         } catch {
             throw fault(error, line, mapping)
         }

@@ -4,6 +4,7 @@ import Deliveries
 import Engine
 import EventLog
 import Foundation
+import HTTPClient
 import History
 import JSON
 import Program
@@ -229,7 +230,7 @@ extension PartnersPreviewCommand {
 
 /// A request to a partner, with masked secrets.
 struct RequestReport: Report {
-    let request: PartnerRequest
+    let request: OutgoingRequest
 
     var table: String {
         let noAddress = Partner.Delivery.noAddress

@@ -37,7 +37,8 @@ package struct SampleNotifications {
     ///   1970. The transaction is then `date` days later; else it is of a sandbox.
     package func v2(
         _ type: String, _ subtype: String = "", uuid: String, transaction: Int,
-        price: Int64 = 9990, date: Int = 1, cohort: Int? = nil, forged: Bool = false
+        price: Int64 = 9990, date: Int = 1, cohort: Int? = nil, bundle: String = Self.bundle,
+        signedAt: Int64 = 1_795_238_412_500, forged: Bool = false
     ) throws -> String {
         let signer = forged ? stranger : chain
         let environment = cohort == nil ? "Sandbox" : "Production"
@@ -52,15 +53,15 @@ package struct SampleNotifications {
             } ?? "\"revocationDate\":\(date),"
         let info = try signer.sign(
             """
-            {"transactionId":"\(transaction)","bundleId":"\(Self.bundle)","productId":"monthly",\
+            {"transactionId":"\(transaction)","bundleId":"\(bundle)","productId":"monthly",\
             "environment":"\(environment)","currency":"USD","storefront":"USA","price":\(price),\
             \(price == 0 ? "\"offerDiscountType\":\"FREE_TRIAL\"," : "")\(dates)\
-            "signedDate":1795238412000}
+            "signedDate":\(signedAt - 500)}
             """.utf8)
         let payload = """
             {"notificationType":"\(type)","subtype":"\(subtype)","notificationUUID":"\(uuid)",\
-            "signedDate":1795238412500,\
-            "data":{"bundleId":"\(Self.bundle)","environment":"\(environment)",\
+            "signedDate":\(signedAt),\
+            "data":{"bundleId":"\(bundle)","environment":"\(environment)",\
             "signedTransactionInfo":"\(info)"}}
             """
         return "{\"signedPayload\":\"\(try signer.sign(payload.utf8))\"}"

@@ -3,32 +3,25 @@ import Foundation
 import NIOPosix
 import Synchronization
 
-package protocol PartnerSender: Sendable {
-    /// Sends a request and calls back once, on any thread.
-    func send(
-        _ request: PartnerRequest, to destination: Destination,
-        completion: @escaping @Sendable (AttemptResult) -> Void)
-}
-
 /// Sends requests over HTTP/1.1 on its own thread and resolves names on others. A name is resolved once, its
 /// addresses are checked, and the connection goes to a checked address; the name stays in the request and in the
 /// certificate check. Redirects are not followed.
-final class HTTPSender: PartnerSender {
+package final class HTTPSender: Sendable {
     private let threads: NIOThreadPool
     private let inbox = SendingInbox()
     private let ended = DispatchGroup()
 
-    /// Starts the threads. The names of `partnerCount` partners, at most 64, can be resolved at once without waiting
+    /// Starts the threads. The names of `receiverCount` receivers, at most 64, can be resolved at once without waiting
     /// for each other.
     ///
     /// - Parameters:
     ///   - authorities: a PEM file with the accepted authorities; nil for those of the system.
     ///   - idleSeconds: idle connections are closed after this time.
-    init(
-        resolver: any HostResolver = SystemResolver(), partnerCount: Int,
+    package init(
+        resolver: any HostResolver = SystemResolver(), receiverCount: Int,
         authorities: String? = nil, idleSeconds: Int = 30
     ) {
-        let threads = NIOThreadPool(numberOfThreads: min(max(partnerCount, 1), 64))
+        let threads = NIOThreadPool(numberOfThreads: min(max(receiverCount, 1), 64))
         threads.start()
         self.threads = threads
         ended.enter()
@@ -42,33 +35,52 @@ final class HTTPSender: PartnerSender {
     }
 
     /// Ends the threads and cuts off requests in flight.
-    func stop() {
+    package func stop() {
         inbox.stop()
         ended.wait()
         try? threads.syncShutdownGracefully()
     }
 
-    func send(
-        _ request: PartnerRequest, to destination: Destination,
-        completion: @escaping @Sendable (AttemptResult) -> Void
+    /// Sends a request and calls back once, on any thread.
+    package func send(
+        _ request: OutgoingRequest, to destination: Destination,
+        completion: @escaping @Sendable (RequestResult) -> Void
     ) {
         let asked = AskedRequest(
             request: request, destination: destination,
             deadline: .now + .milliseconds(destination.timeoutMilliseconds), completion: completion)
         if !inbox.put(.send(asked)) { completion(.ended) }
     }
+
+    /// Sends a request and waits for its result.
+    package func result(
+        of request: OutgoingRequest, to destination: Destination
+    ) -> RequestResult {
+        let isEnded = DispatchSemaphore(value: 0)
+        let result = EndedResult()
+        send(request, to: destination) { ended in
+            result.value.withLock { $0 = ended }
+            isEnded.signal()
+        }
+        isEnded.wait()
+        return result.value.withLock { $0 }
+    }
 }
 
-extension AttemptResult {
-    fileprivate static let ended = AttemptResult.failed(
-        .connection, detail: "delivering has ended")
+extension RequestResult {
+    fileprivate static let ended = RequestResult.failed(
+        .connection, detail: "sending has ended")
+}
+
+private final class EndedResult: Sendable {
+    let value = Mutex<RequestResult>(.ended)
 }
 
 private struct AskedRequest: Sendable {
-    let request: PartnerRequest
+    let request: OutgoingRequest
     let destination: Destination
     let deadline: ContinuousClock.Instant
-    let completion: @Sendable (AttemptResult) -> Void
+    let completion: @Sendable (RequestResult) -> Void
 }
 
 /// Other threads hand requests and addresses to the sender's thread here.
@@ -246,12 +258,12 @@ private final class Exchanges {
             return
         }
         let others = exchanges[number]?.addresses.dropFirst() ?? []
-        if transfer.answer == nil, transfer.neverConnected(code), !others.isEmpty {
+        if !transfer.hasAnswer, transfer.neverConnected(code), !others.isEmpty {
             leave(number)
             exchanges[number]?.addresses = others
             connect(number)
         } else {
-            end(number, transfer.answer ?? transfer.fault(code))
+            end(number, transfer.result(code))
         }
     }
 
@@ -259,15 +271,14 @@ private final class Exchanges {
         let now = ContinuousClock.now
         guard let nextDeadline, nextDeadline <= now else { return }
         for (number, exchange) in exchanges where exchange.asked.deadline <= now {
-            // The status decides, even if the rest of the answer is late.
             end(
                 number,
-                exchange.transfer?.answer ?? .failed(.timeout, detail: "no answer in time"))
+                exchange.transfer?.result(nil) ?? .failed(.timeout, detail: "no answer in time"))
         }
         self.nextDeadline = exchanges.values.lazy.map(\.asked.deadline).min()
     }
 
-    private func end(_ number: Int, _ result: AttemptResult) {
+    private func end(_ number: Int, _ result: RequestResult) {
         leave(number)
         exchanges.removeValue(forKey: number)?.asked.completion(result)
     }

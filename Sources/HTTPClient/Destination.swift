@@ -1,13 +1,22 @@
 import Foundation
 import Monitoring
 
+/// Where a request goes, and how long its answer may take.
 package struct Destination: Equatable, Sendable {
-    var host: String
-    var allowsPrivate: Bool
-    var timeoutMilliseconds: Int64
+    /// A name or an address; an IPv6 address without its brackets.
+    package var host: String
+    /// Whether the host may have an address that is not public.
+    package var allowsPrivate: Bool
+    package var timeoutMilliseconds: Int64
+
+    package init(host: String, allowsPrivate: Bool, timeoutMilliseconds: Int64) {
+        self.host = host
+        self.allowsPrivate = allowsPrivate
+        self.timeoutMilliseconds = timeoutMilliseconds
+    }
 
     /// Why sending to a host with these addresses is forbidden; nil if it is allowed.
-    func refusal(of addresses: [IPAddress]) -> String? {
+    package func refusal(of addresses: [IPAddress]) -> String? {
         guard !allowsPrivate, let refused = addresses.first(where: { $0.refusal != nil }),
             let explanation = refused.refusal
         else { return nil }
@@ -16,26 +25,28 @@ package struct Destination: Equatable, Sendable {
     }
 }
 
-protocol HostResolver: Sendable {
+package protocol HostResolver: Sendable {
     /// The addresses of a name in the order in which to try them; never empty. Waits as long as name servers take.
     func addresses(of host: String) throws(ResolutionFault) -> [IPAddress]
 }
 
 extension HostResolver {
     /// The addresses of a host. A host that is an address needs no lookup.
-    func addresses(ofHost host: String) throws(ResolutionFault) -> [IPAddress] {
+    package func addresses(ofHost host: String) throws(ResolutionFault) -> [IPAddress] {
         if let address = IPAddress(host) { return [address] }
         return try addresses(of: host)
     }
 }
 
 /// A name has no address at present.
-struct ResolutionFault: Error, Equatable, CustomStringConvertible {
-    let description: String
+package struct ResolutionFault: Error, Equatable, CustomStringConvertible {
+    package let description: String
 }
 
-struct SystemResolver: HostResolver {
-    func addresses(of host: String) throws(ResolutionFault) -> [IPAddress] {
+package struct SystemResolver: HostResolver {
+    package init() {}
+
+    package func addresses(of host: String) throws(ResolutionFault) -> [IPAddress] {
         var hints = addrinfo()
         hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
         hints.ai_flags = AI_ADDRCONFIG
@@ -75,7 +86,7 @@ struct SystemResolver: HostResolver {
 }
 
 /// An IPv4 or IPv6 address.
-struct IPAddress: Hashable, Sendable, CustomStringConvertible {
+package struct IPAddress: Hashable, Sendable, CustomStringConvertible {
     /// 4 or 16 bytes in network order.
     let bytes: [UInt8]
 
@@ -85,7 +96,7 @@ struct IPAddress: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// Accepts the usual forms only: four decimal numbers without leading zeros, or IPv6 without brackets and zone.
-    init?(_ text: String) {
+    package init?(_ text: String) {
         var bytes = [UInt8](repeating: 0, count: 16)
         if inet_pton(AF_INET, text, &bytes) == 1 {
             let parts = text.split(separator: ".")
@@ -98,14 +109,14 @@ struct IPAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    var description: String {
+    package var description: String {
         var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
         let family = bytes.count == 4 ? AF_INET : AF_INET6
         guard inet_ntop(family, bytes, &text, socklen_t(text.count)) != nil else { return "" }
         return String(decoding: text.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
 
-    /// Why a partner must not have this address; nil for a public address.
+    /// Why a receiver must not have this address; nil for a public address.
     var refusal: String? {
         if let inner = embeddedIPv4 { return inner.refusal }
         return Self.refused.first { $0.range.contains(bytes) }?.explanation
@@ -120,7 +131,7 @@ struct IPAddress: Hashable, Sendable, CustomStringConvertible {
         return nil
     }
 
-    /// Forbidden ranges for partners, from the registries of special-purpose addresses, with their purposes.
+    /// Forbidden ranges for receivers, from the registries of special-purpose addresses, with their purposes.
     private static let refused = [
         ("0.0.0.0/8", "unspecified"),
         ("10.0.0.0/8", "private"),

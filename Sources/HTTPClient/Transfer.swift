@@ -6,17 +6,20 @@ import Streams
 /// One request of libcurl to one address, over a new connection or a reused one to the same name and address. Used on
 /// the sender's thread only.
 final class Transfer {
-    /// A longer body is cut off together with its connection.
+    /// A longer discarded body is cut off together with its connection.
     static let bodyBytes = 65_536
     /// After this time the next address of the name is tried.
     private static let connectMilliseconds = 5000
 
     /// libcurl's, for the calls of `curl_multi`.
     let handle: UnsafeMutableRawPointer
-    /// The answer, if its head has arrived. It counts even if the rest of the answer fails.
-    private(set) var answer: AttemptResult?
+    /// Status and pause, once the head of the answer has arrived.
+    private var head: (status: Int, pause: Int64?)?
     private var hasBegun = false
     private var bodyByteCount = 0
+    /// The longest body to keep; nil to discard it.
+    private let keptBytes: Int?
+    private var body: [UInt8] = []
     private var headers: UnsafeMutablePointer<curl_slist>?
     private var addresses: UnsafeMutablePointer<curl_slist>?
     private let words = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
@@ -26,12 +29,13 @@ final class Transfer {
     ///   - authorities: a PEM file with the accepted authorities; nil for those of the system.
     ///   - idleSeconds: a connection that was idle for longer is not used again.
     init(
-        _ request: PartnerRequest, to address: IPAddress, authorities: String?, idleSeconds: Int
+        _ request: OutgoingRequest, to address: IPAddress, authorities: String?, idleSeconds: Int
     ) throws(CurlFault) {
         guard Self.isReady, let handle = curl_easy_init() else {
             throw CurlFault(code: CURLE_FAILED_INIT)
         }
         self.handle = handle
+        keptBytes = request.answerBytes
         words.initialize(to: 0)
         chainFault.initialize(to: weir_chain_fault())
         try setConnection(to: address, authorities: authorities)
@@ -66,7 +70,7 @@ final class Transfer {
         try set(CURLOPT_ERRORBUFFER, words)
     }
 
-    private func set(_ request: PartnerRequest) throws(CurlFault) {
+    private func set(_ request: OutgoingRequest) throws(CurlFault) {
         try set(CURLOPT_URL, request.url)
         try set(CURLOPT_PATH_AS_IS, 1)
         try set(CURLOPT_PROTOCOLS_STR, "http,https")
@@ -87,14 +91,17 @@ final class Transfer {
                         line: UnsafeRawBufferPointer(start: line, count: length))
                     return length
                 },
-                { _, size, count, transfer in Transfer.of(transfer).read(byteCount: size * count) },
+                { bytes, size, count, transfer in
+                    Transfer.of(transfer).read(
+                        UnsafeRawBufferPointer(start: bytes, count: size * count))
+                },
                 { transfer, _, _, _, _ in Transfer.of(transfer).begin() },
                 Unmanaged.passUnretained(self).toOpaque()))
     }
 
     /// The headers as libcurl accepts them. A line without a value, `Name:`, removes a header that libcurl would add;
     /// an empty header is written `Name;`.
-    private static func lines(_ headers: [PartnerRequest.Header]) -> [String] {
+    private static func lines(_ headers: [OutgoingRequest.Header]) -> [String] {
         let names = Set(headers.map { $0.name.lowercased() })
         return headers.map { header in
             header.value.allSatisfy { $0 == " " }
@@ -141,19 +148,21 @@ extension Transfer {
 
     /// An empty line ends a head. Those of 1xx come before the answer, and lines of trailers after it.
     fileprivate func readHead(line: UnsafeRawBufferPointer) {
-        guard answer == nil, line.allSatisfy({ [0x0D, 0x0A].contains($0) }) else { return }
+        guard head == nil, line.allSatisfy({ [0x0D, 0x0A].contains($0) }) else { return }
         let status = weir_curl_number(handle, CURLINFO_RESPONSE_CODE)
         guard status >= 200 else { return }
         let pause = header("Retry-After").flatMap { text in
             RetryAfter.milliseconds(text, date: header("Date"))
         }
-        answer = .answered(status: status, retryAfterMilliseconds: pause)
+        head = (status, pause)
     }
 
-    /// Discards a part of the body. A short body is read to its end, so that the connection can be reused.
-    fileprivate func read(byteCount: Int) -> Int {
-        bodyByteCount += byteCount
-        return bodyByteCount <= Self.bodyBytes ? byteCount : 0
+    /// Keeps or discards a part of the body. A short body is read to its end, so that the connection can be reused.
+    fileprivate func read(_ part: UnsafeRawBufferPointer) -> Int {
+        bodyByteCount += part.count
+        guard bodyByteCount <= keptBytes ?? Self.bodyBytes else { return 0 }
+        if keptBytes != nil { body += part }
+        return part.count
     }
 
     private func header(_ name: String) -> String? {
@@ -166,9 +175,27 @@ extension Transfer {
     }
 }
 
-// The end of a transfer without an answer.
+// The end of a transfer.
 extension Transfer {
-    /// Whether no part of the request can have reached the partner.
+    /// Whether the head of an answer has arrived.
+    var hasAnswer: Bool { head != nil }
+
+    /// The result of the request; without a code, at its deadline. If bodies are discarded, the head of an answer counts
+    /// even if the rest fails or is late.
+    func result(_ code: CURLcode?) -> RequestResult {
+        if let head, keptBytes == nil || code == CURLE_OK {
+            return .answered(
+                status: head.status, retryAfterMilliseconds: head.pause, body: body)
+        }
+        if let keptBytes, bodyByteCount > keptBytes {
+            return .failed(
+                .protocolError, detail: "the answer is longer than \(keptBytes) bytes")
+        }
+        guard let code else { return .failed(.timeout, detail: "no answer in time") }
+        return fault(code)
+    }
+
+    /// Whether no part of the request can have reached the receiver.
     func neverConnected(_ code: CURLcode) -> Bool {
         switch code {
         case CURLE_COULDNT_CONNECT: true
@@ -178,7 +205,7 @@ extension Transfer {
         }
     }
 
-    func fault(_ code: CURLcode) -> AttemptResult {
+    private func fault(_ code: CURLcode) -> RequestResult {
         switch code {
         case CURLE_OPERATION_TIMEDOUT:
             .failed(
@@ -206,7 +233,7 @@ extension Transfer {
         }
     }
 
-    private func lost(_ code: CURLcode) -> AttemptResult {
+    private func lost(_ code: CURLcode) -> RequestResult {
         if let reasonOfOpenSSL { return .failed(.tls, detail: reasonOfOpenSSL) }
         let number = Int32(weir_curl_number(handle, CURLINFO_OS_ERRNO))
         return .failed(
@@ -226,7 +253,7 @@ extension Transfer {
 }
 
 enum ChainFault {
-    /// The fault of certificates that are not accepted. One that is out of date is named, the partner's own first.
+    /// The fault of certificates that are not accepted. One that is out of date is named, the receiver's own first.
     static func words(
         _ fault: weir_chain_fault, nowSeconds: Int64 = WallClock.milliseconds / 1000
     ) -> String {
