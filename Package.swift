@@ -186,7 +186,8 @@ let package = Package(
             name: "History",
             dependencies: [
                 "ConfigurationFiles", "ConfigurationValues", "ConversionModels", "ConversionValues",
-                "DatabaseFiles", "EmbeddedLog", "Engine", "EventLog", "HTTPClient", "JSON", "KafkaLog",
+                "DatabaseFiles", "EmbeddedLog", "Engine", "EventLog", "HTTPClient", "JSON",
+                "KafkaLog",
                 "Monitoring", "Program", "Reports", "Signatures", "Store", "Streams", "Wording",
                 crypto, logging,
             ],
