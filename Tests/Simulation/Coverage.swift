@@ -13,6 +13,7 @@ package enum FaultKind: String, CaseIterable, Sendable {
     case partnerAway, partnerLostAnswer, partnerBusy, partnerRefuses, partnerShut, partnerLate
     case flood, leaderAway, unsyncedNames, incrementalRebalances, otherConfiguration, upgrade
     case snapshots, standby, lostMachine, damagedSnapshot, handOff
+    case erasure
 
     /// Those that are drawn apart from the others, which leaves what else is drawn as it is: in one run of so many.
     var isOneIn: UInt64? {
@@ -21,14 +22,19 @@ package enum FaultKind: String, CaseIterable, Sendable {
         case .flood: 16
         case .leaderAway, .unsyncedNames, .upgrade: 3
         case .incrementalRebalances, .standby, .lostMachine, .damagedSnapshot, .handOff: 2
-        case .snapshots: 3
+        case .snapshots, .erasure: 3
         case .otherConfiguration: 4
         default: nil
         }
     }
 
     /// Those that are done to a log in one file only.
-    static let ofEmbeddedLogs: Set<FaultKind> = [.archive, .promotion, .upgrade]
+    static let ofEmbeddedLogs: Set<FaultKind> = [.archive, .promotion, .upgrade, .erasure]
+
+    /// With these a store may fold records again, which may be erased; or it may lose what it has folded.
+    static let foldingAgain: Set<FaultKind> = [
+        .archive, .promotion, .upgrade, .restore, .otherConfiguration, .syncError,
+    ]
 
     /// Those that are done to snapshots of partitions.
     static let ofSnapshots: Set<FaultKind> = [
@@ -112,6 +118,7 @@ enum Transition: String, CaseIterable {
     case promotionStopped = "operator: a promotion was stopped"
     case nothingCorrected = "operator: a promoted set had no correction to send"
     case upgraded = "operator: a store was upgraded"
+    case erased = "operator: records were erased"
     case operatorKilled = "operator: killed at a call"
     case operatorFailed = "operator: the disk failed"
 

@@ -76,7 +76,14 @@ final class ModelFeed<Model: StreamModel>: Feed {
         let position: RecordPosition?
 
         func isSame(as found: SimulatedCluster.Record) -> Bool {
-            found.key == record.key && found.value == record.value
+            if found.header("weir_erased") != nil {
+                return found.key == nil && found.value == nil
+                    && found.header("weir_bytes") == "\(record.value?.count ?? 0)"
+                    && found.header("weir_sha256")
+                        == SimulatedCluster.Record.sha256(record.value ?? [])
+                    && found.timestampMilliseconds == record.timestampMilliseconds
+            }
+            return found.key == record.key && found.value == record.value
                 && found.timestampMilliseconds == record.timestampMilliseconds
         }
     }
@@ -179,15 +186,23 @@ final class ModelFeed<Model: StreamModel>: Feed {
                 timestampMilliseconds: milliseconds, meaning: meaning))
     }
 
+    /// An erased record has lost its number: it is known by its place, or by what is left of it.
+    private func attempt(of record: SimulatedCluster.Record, at position: RecordPosition) -> Int? {
+        if record.header("weir_erased") != nil {
+            return attempts.firstIndex { $0.position == position }
+                ?? attempts.firstIndex { $0.position == nil && $0.isSame(as: record) }
+        }
+        return record.header(Self.numberHeader).flatMap { Int($0) }
+    }
+
     func settle(with topic: SimulatedCluster.Topic) throws {
         var found: Set<Int> = []
         (sent, outgoing) = ([], [])
         for (number, partition) in topic.partitions.enumerated() {
             for record in partition.records {
                 let position = RecordPosition(partition: Int32(number), offset: record.offset)
-                let header = record.headers.last { $0.name == Self.numberHeader }?.value
-                let attempt = header.flatMap { Int(String(decoding: $0, as: UTF8.self)) }
-                guard let attempt, attempts.indices.contains(attempt),
+                guard let attempt = attempt(of: record, at: position),
+                    attempts.indices.contains(attempt),
                     attempts[attempt].position ?? position == position,
                     attempts[attempt].isSame(as: record), found.insert(attempt).inserted
                 else { throw SimulationFault("\(topic.name) has another record at \(position)") }

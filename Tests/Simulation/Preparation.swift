@@ -37,6 +37,7 @@ extension Simulation {
         drawFeeds()
         // Nothing on such a machine delivers.
         if chance(1, in: 4), options.streams != [SimulatedDocuments.topic] {
+            if kinds.contains(.erasure) { kinds.subtract(FaultKind.foldingAgain) }
             // A set under another configuration has corrections to send.
             if kinds.contains(.otherConfiguration), feeds.contains(where: { $0.stream.hasWindow }) {
                 kinds.remove(isDrawn(1, in: 2, by: 0xC9) ? .promotion : .otherConfiguration)

@@ -72,6 +72,8 @@ package final class Simulation {
     /// Topics that have lost their beginning, or are not those that they were.
     var trimmed: Set<String> = []
     var recreated: Set<String> = []
+    /// Streams some of whose records were erased after they were folded.
+    var erased: Set<String> = []
     /// Copies of stores, and what was in force when they were folded, by the names of their workers.
     var backups: [String: (store: String, windows: [Int32: WindowsInForce])] = [:]
     /// The workers that have gone on with a copy of their stores.

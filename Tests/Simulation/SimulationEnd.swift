@@ -107,6 +107,8 @@ extension Simulation {
         }
         // What a store knows of records that are gone, and what it has published, no other one can tell.
         guard !trimmed.contains(stream) else { return cluster.cover(.trimmedLeftOut) }
+        // A fold from scratch lacks what they added.
+        guard !erased.contains(stream) else { return }
         processes += 1
         let anew = "\(machine?.directory ?? "\(root)/disks")/anew-\(stream)"
         if try comparison.isUnderOneWindow() {

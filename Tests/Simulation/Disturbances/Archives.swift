@@ -46,7 +46,7 @@ extension Simulation {
     }
 
     /// What all stores of a stream have folded of a partition.
-    private func foldedEnd(of stream: String, _ partition: Int32) throws -> Int64 {
+    func foldedEnd(of stream: String, _ partition: Int32) throws -> Int64 {
         weir_sim_enter(0)
         return try workers.filter { $0.program.topic == stream }.map { worker in
             let path = try Comparison.storePath(worker.directory, stream)

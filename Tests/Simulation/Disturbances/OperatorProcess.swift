@@ -10,7 +10,7 @@ extension Disturbance {
     static let ofStores = [
         operation(.backup, Simulation.backUp), operation(.restore, Simulation.restore),
         operation(.archive, Simulation.archive), operation(.promotion, Simulation.promote),
-        operation(.upgrade, Simulation.upgrade),
+        operation(.upgrade, Simulation.upgrade), operation(.erasure, Simulation.erase),
     ]
 
     private static func operation(

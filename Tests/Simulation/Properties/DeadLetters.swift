@@ -59,8 +59,9 @@ extension SimulatedCluster.Record {
             ?? ""
     }
 
-    var valueSHA256: String {
-        SHA256.hash(data: value ?? []).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }
-            .joined()
+    var valueSHA256: String { Self.sha256(value ?? []) }
+
+    static func sha256(_ bytes: [UInt8]) -> String {
+        SHA256.hash(data: bytes).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
 }
