@@ -203,6 +203,7 @@ struct ErasureTests {
         #expect(try workspace.outcome(.accepted, "conversion-updates", data: "set") == 6)
         let promoted = try workspace.promote()
         #expect(promoted.map(\.erased).sorted() == [1, 6])
+        #expect(promoted.compactMap(\.erasedWarning).count == 2)
     }
 
     @Test("erased dead letters are listed, and not requeued")

@@ -1,3 +1,5 @@
+import Wording
+
 /// The set of stores to put in force.
 package struct PromotionOrder: Sendable {
     package enum Target: Equatable, Sendable {
@@ -67,6 +69,13 @@ package struct PromotedStream: Equatable, Sendable {
     package var erased: Int64 = 0
     /// Why the worker will reject it under the present configuration; nil if it will not.
     package var refusal: String?
+
+    /// What the new store lacks because records were erased; nil if nothing.
+    package var erasedWarning: String? {
+        guard erased > 0 else { return nil }
+        return
+            "warning: \(stream): \(counted(erased, "record")) \(erased == 1 ? "was" : "were") erased, so the numbers of \(to) lack what those of \(from) contain"
+    }
 
     package init(
         stream: String, from: String, to: String, behind: Int64, refusal: String? = nil

@@ -92,11 +92,7 @@ struct PromoteCommand: ParsableCommand {
             try addCorrections(of: promotion, in: order.data, to: &report)
         }
         try BufferedOutput.print(report, as: format)
-        for stream in report.streams where stream.erased > 0 {
-            Console.write(
-                "warning: \(stream.stream): \(counted(stream.erased, "record")) \(stream.erased == 1 ? "was" : "were") erased, so the numbers of \(stream.to) lack what those of \(stream.from) contain"
-            )
-        }
+        report.streams.compactMap(\.erasedWarning).forEach(Console.write)
         for stream in report.streams {
             guard let refusal = stream.refusal else { continue }
             Console.write("weir-\(stream.stream) will refuse to continue with it: \(refusal)")

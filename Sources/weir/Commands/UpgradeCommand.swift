@@ -85,6 +85,7 @@ struct UpgradeCommand: ParsableCommand {
             }
         }
         try BufferedOutput.print(report, as: format)
+        report.result.promoted.compactMap(\.erasedWarning).forEach(Console.write)
         for stream in report.result.promoted {
             guard let refusal = stream.refusal else { continue }
             Console.write("weir-\(stream.stream) will refuse to go on with it: \(refusal)")
