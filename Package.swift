@@ -346,7 +346,7 @@ let package = Package(
             dependencies: [
                 "ConfigurationValues", "ConfigurationFiles", "ConversionValues", "DatabaseFiles",
                 "EmbeddedLog", "Engine", "EventLog", "History", "Program", "Reports", "Store",
-                "Streams", "TestKit", "weir", "weir-bids", "weir-postbacks", grdb, logging,
+                "Streams", "TestKit", "weir", "weir-bids", "weir-postbacks", crypto, grdb, logging,
                 grdbSQLite,
             ],
             swiftSettings: strict),

@@ -1,4 +1,5 @@
 import ConfigurationValues
+import Crypto
 import EmbeddedLog
 import EventLog
 import Foundation
@@ -253,6 +254,31 @@ struct NotificationReconciliationTests {
         #expect(result.missing.map(\.uuid) == all.suffix(4).map(\.uuid))
         #expect(result.appended == 4)
         #expect(result.days.map(\.present).reduce(0, +) == 116)
+    }
+
+    @Test("an erased notification is not appended again")
+    func erased() throws {
+        let installation = try Installation()
+        let all = try installation.notifications(2)
+        let body = "{\"signedPayload\":\"\(all[0].payload)\"}"
+        let digest = SHA256.hash(data: Array(body.utf8)).map {
+            String(UInt($0) + 256, radix: 16).suffix(2)
+        }
+        try installation.workspace.publish(
+            Self.stream,
+            [
+                OutgoingRecord(
+                    topic: Self.stream, key: nil,
+                    headers: [
+                        .init("ce_type", "appstore.notification.v2"),
+                        .init("weir_erased", "0123"), .init("weir_sha256", digest.joined()),
+                        .init("weir_bytes", "\(body.utf8.count)"),
+                    ], value: nil)
+            ])
+        var run = try installation.reconciliation(with: AppStoreStandIn(all))
+        let result = try run.run()
+        #expect(result.missing.map(\.uuid) == [all[1].uuid])
+        #expect(result.days.map(\.present).reduce(0, +) == 1)
     }
 
     @Test("the ids of a store of another log do not count, and the result says so")

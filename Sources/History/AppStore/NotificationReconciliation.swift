@@ -1,3 +1,5 @@
+import Crypto
+import Engine
 import EventLog
 import Foundation
 import JSON
@@ -8,7 +10,7 @@ import Streams
 /// Compares the App Store's history of notifications with a log, and appends those that the log lacks.
 ///
 /// A notification is present if the log has it with valid signatures, or if a store remembers it permanently: retention
-/// may have removed its record. The run asks for the history day by day, and appends the missing notifications of a day
+/// may have removed its record. It is present too if its record was erased: it is recognised by the digest of its bytes. The run asks for the history day by day, and appends the missing notifications of a day
 /// before it asks for the next one. A run that ends early leaves the rest to the next run.
 package struct NotificationReconciliation {
     package struct Question: Sendable {
@@ -34,7 +36,8 @@ package struct NotificationReconciliation {
     /// A missing notification.
     private struct Candidate {
         let notification: IdentifiedNotification
-        let payload: [UInt8]
+        /// Of Apple's request.
+        let body: [UInt8]
     }
 
     /// Apple does not document whether a period means the time of signing or of sending. So the run asks for this much
@@ -149,8 +152,11 @@ package struct NotificationReconciliation {
         try reading.readBatches { batch, count in
             for (index, found) in reader.notifications(in: batch, count: count, scope).enumerated()
             {
-                guard let found else { continue }
                 let record = batch[index]
+                if record.value == nil, let erased = ErasedRecord(record) {
+                    logged.add(erased)
+                }
+                guard let found else { continue }
                 logged.add(found, partition: record.partition, offset: record.offset)
             }
             records += count
@@ -232,8 +238,18 @@ package struct NotificationReconciliation {
         if let reason {
             result.add(refused: found, day: found.signedAtMilliseconds, reason)
         } else {
-            candidates.append(Candidate(notification: found, payload: payload))
+            let body = Self.body(payload)
+            guard !logged.isErased(body) else { return result.add(present: found) }
+            candidates.append(Candidate(notification: found, body: body))
         }
+    }
+
+    /// The body of Apple's request with a JWS.
+    private static func body(_ payload: [UInt8]) -> [UInt8] {
+        var body: [UInt8] = Array("{\"signedPayload\":".utf8)
+        JSONText.append(string: payload, to: &body)
+        body.append(UInt8(ascii: "}"))
+        return body
     }
 
     // MARK: Appending
@@ -259,7 +275,7 @@ package struct NotificationReconciliation {
         var records: [OutgoingRecord] = []
         for candidate in missing {
             do throws(Rejection) {
-                records.append(try record(candidate.payload, candidate.notification))
+                records.append(try record(candidate))
                 result.add(missing: candidate.notification)
             } catch {
                 result.add(
@@ -273,19 +289,14 @@ package struct NotificationReconciliation {
         result.appended += records.count
     }
 
-    /// The record that the collector would have appended for the request, except for the source.
-    private func record(
-        _ payload: [UInt8], _ notification: IdentifiedNotification
-    ) throws(Rejection) -> OutgoingRecord {
-        var body: [UInt8] = Array("{\"signedPayload\":".utf8)
-        JSONText.append(string: payload, to: &body)
-        body.append(UInt8(ascii: "}"))
-        let keyed = try keys.notification(body)
+    /// The record that the collector would have appended for the request, except for id and source.
+    private func record(_ candidate: Candidate) throws(Rejection) -> OutgoingRecord {
+        let keyed = try keys.notification(candidate.body)
         let event = CloudEvent(
-            type: keyed.type, id: notification.uuid, source: Self.source,
+            type: keyed.type, id: candidate.notification.uuid, source: Self.source,
             time: UTC.text(milliseconds: WallClock.milliseconds))
         return OutgoingRecord(
-            topic: topic, key: keyed.key, headers: event.headers(), value: body)
+            topic: topic, key: keyed.key, headers: event.headers(), value: candidate.body)
     }
 }
 
@@ -304,6 +315,15 @@ struct LoggedNotifications {
     private var entries: [RecordID: Entry] = [:]
     private var texts: [UInt8] = []
     private var distrusts: [RecordID: IdentifiedNotification.Distrust] = [:]
+    /// SHA-256 in hex of the values of erased records.
+    private var erased: Set<String> = []
+
+    mutating func add(_ record: ErasedRecord) { erased.insert(record.valueSHA256) }
+
+    /// Whether a record with this value was erased.
+    func isErased(_ value: [UInt8]) -> Bool {
+        !erased.isEmpty && erased.contains(SHA256.hash(data: value).hexDigits)
+    }
 
     mutating func add(_ found: IdentifiedNotification, partition: Int32, offset: Int64) {
         guard entries[found.id].map({ !$0.isTrusted && found.distrust == nil }) ?? true else {
