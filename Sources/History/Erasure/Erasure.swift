@@ -75,17 +75,19 @@ package struct Erasure {
         try empty(findings.records)
         try onStep(.emptied)
         try eraseArrivals(since: scan, &findings)
-        // A worker may have folded a record between both steps.
-        let late = try files([]).refused(findings.records)
-        for refused in late { try erase(refused) }
-        findings.refused += late
+        // A worker may have folded a record between both steps, and a collector may have answered.
+        let late = try files([])
+        let lateRefused = try late.refused(findings.records)
+        for refused in lateRefused { try erase(refused) }
+        findings.refused += lateRefused
         try onStep(.arrivalsEmptied)
-        for installs in findings.installs { try follow(installs) }
+        for installs in findings.installs + (try late.installs()) { try follow(installs) }
         try onStep(.installsForgotten)
         // A run that was killed may have left bytes there.
         if let embedded, try !embedded.truncateWriteAheadLog() {
             throw ErasureError.keptByReader(address: embedded.address)
         }
+        findings.copies += ErasureFiles.remains(of: subject, in: log, findings.installs)
         return findings
     }
 

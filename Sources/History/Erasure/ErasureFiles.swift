@@ -120,6 +120,29 @@ struct ErasureFiles {
         }
     }
 
+    /// Files of which pages that an earlier version has freed still contain the id as text. Pages that this version
+    /// frees are overwritten.
+    static func remains(
+        of subject: ErasureSubject, in log: any LogBackend,
+        _ installs: [ErasureFindings.Installs]
+    ) -> [ErasureFindings.Copy] {
+        let logPath = (try? LogAddress(log.address))?.path
+        let ids = Set([subject.id, subject.id.uppercased(), subject.id.lowercased()])
+        return ([logPath].compactMap(\.self) + installs.map(\.path)).filter { path in
+            let url = URL(fileURLWithPath: path)
+            guard let bytes = try? Data(contentsOf: url, options: .alwaysMapped) else {
+                return false
+            }
+            return ids.contains { bytes.range(of: Data($0.utf8)) != nil }
+        }.map {
+            .init(
+                path: $0, records: 0,
+                remedy:
+                    "free pages of an earlier version contain the id, until new records overwrite them"
+            )
+        }
+    }
+
     // MARK: Files
 
     private mutating func add(

@@ -1,4 +1,5 @@
 import EmbeddedLog
+import Engine
 import EventLog
 import Streams
 
