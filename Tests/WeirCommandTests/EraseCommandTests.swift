@@ -16,9 +16,9 @@ struct EraseCommandTests {
         let log = try EmbeddedLog(path: files.path + "/data/log.sqlite", mode: .create)
         try log.createTopic("conversion-updates", partitionCount: 1)
         try log.writer().append(
-            [Self.person, "another-install"].map {
+            [Self.person, "another-install"].map { (id: String) in
                 OutgoingRecord(
-                    "conversion-updates", "{\"install_id\":\"\($0)\"}", key: $0, at: 1000)
+                    "conversion-updates", "{\"install_id\":\"\(id)\"}", key: id, at: 1000)
             })
     }
 

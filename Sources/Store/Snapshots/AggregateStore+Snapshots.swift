@@ -29,7 +29,7 @@ extension AggregateStore {
         let files = manifest.files.filter { !names.contains($0.name) }
         for file in files {
             try withSegment(file, in: directory) {
-                try queue.inDatabase { try tables.requireColumnsOfSegment($0) }
+                try read(file, in: directory) { try tables.requireColumnsOfSegment($0) }
             }
         }
         var restored: RestoredPartition
@@ -79,7 +79,9 @@ extension AggregateStore {
             guard case .keys(let range) = Segment(name: file.segment) else { continue }
             var isSame = false
             try withSegment(file, in: directory) {
-                isSame = try queue.inDatabase { try copy.rows.hasKeysOfSegment($0, in: range) }
+                isSame = try read(file, in: directory) {
+                    try copy.rows.hasKeysOfSegment($0, in: range)
+                }
             }
             guard isSame else { return false }
         }
@@ -118,15 +120,39 @@ extension AggregateStore {
         _ restored: inout RestoredPartition
     ) throws {
         var partition = restored
+        var fault: SnapshotFault?
         try withSegment(file, in: directory) {
-            try commit { db in
-                try partition.add(db, ids: self.ids)
-                if file.segment == Segment.state.name {
-                    try endReplacement(of: partition.partition, db)
+            do throws(StoreError) {
+                try commit { db in
+                    do {
+                        try partition.add(db, ids: self.ids)
+                    } catch {
+                        fault = error as? SnapshotFault
+                        throw error
+                    }
+                    if file.segment == Segment.state.name {
+                        try endReplacement(of: partition.partition, db)
+                    }
                 }
+            } catch {
+                throw fault ?? (error as any Error)
             }
         }
         restored = partition
+    }
+
+    /// Reads the attached segment.
+    private func read<Result>(
+        _ file: SnapshotManifest.File, in directory: SnapshotDirectory,
+        _ body: (Database) throws -> Result
+    ) throws -> Result {
+        do {
+            return try queue.inDatabase(body)
+        } catch let fault as SnapshotFault {
+            throw fault
+        } catch {
+            throw StoreError(error, operation: "read", path: "\(directory.path)/\(file.name)")
+        }
     }
 
     /// Runs `body` while a segment is attached as `segment`.

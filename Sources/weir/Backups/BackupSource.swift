@@ -58,12 +58,12 @@ enum BackupSource {
                     }
                 case .incremental(let repository, let name, _):
                     for part in file.parts ?? [] {
-                        do throws(PartFault) {
+                        do {
                             try write(try repository.part(part))
-                        } catch {
+                        } catch let fault as PartFault {
                             throw CommandError.failure(
                                 repository.explanation(
-                                    of: error, in: PartUse(file: file.name, backup: name)))
+                                    of: fault, in: PartUse(file: file.name, backup: name)))
                         }
                     }
                 }
@@ -96,7 +96,7 @@ struct RepositoryVerification {
     ) throws {
         let newest = try repository.name(at: given)
         var uses: [String: PartUse] = [:]
-        for name in given.map({ [$0] }) ?? (try repository.names()) {
+        for name in try given.map({ [$0] }) ?? repository.names() {
             do throws(CommandError) {
                 let manifest = try repository.manifest(named: name)
                 for file in manifest.files {
