@@ -21,11 +21,13 @@ struct NotificationReconciliationTests {
         /// Midnight, four days ago.
         let start: Int64
         let now: Int64
+        /// Those that were asked stay until the end of the test.
+        private var servers: [AppStoreStandIn] = []
 
-        init(more: String = "") throws {
+        init() throws {
             workspace = try Workspace()
             samples = try SampleNotifications()
-            try samples.configure(workspace, batch: 1000, more: more)
+            try samples.configure(workspace, batch: 1000)
             now = WallClock.milliseconds
             start = (now / day - 4) * day
         }
@@ -79,6 +81,7 @@ struct NotificationReconciliationTests {
             bundle: String = SampleNotifications.bundle, from: Int64? = nil, to: Int64? = nil,
             pauses: [Int64] = [1, 1, 1, 1], data: [String] = ["data"]
         ) throws -> NotificationReconciliation {
+            servers.append(apple)
             let name = "SubscriptionKey_\(AppStoreStandIn.keyID).p8"
             try workspace.write(name, apple.key)
             var patience = AppStoreServerAPI.Patience()

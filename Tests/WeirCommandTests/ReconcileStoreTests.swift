@@ -84,8 +84,8 @@ struct ReconcileStoreTests {
     @Test("JSON lists every day and every missing notification")
     func json() throws {
         let installation = try Installation(60)
-        let run = try installation.run(
-            AppStoreStandIn(installation.all), ["--dry-run", "--format", "json"])
+        let apple = try AppStoreStandIn(installation.all)
+        let run = try installation.run(apple, ["--dry-run", "--format", "json"])
         let report = try jsonObject(run.output)
         #expect(report["bundle_id"] as? String == SampleNotifications.bundle)
         #expect(report["environment"] as? String == "Production")
@@ -108,7 +108,8 @@ struct ReconcileStoreTests {
         run.kill()
         // The first day.
         #expect(try installation.count() == 100)
-        let rest = try installation.run(AppStoreStandIn(installation.all))
+        let apple = try AppStoreStandIn(installation.all)
+        let rest = try installation.run(apple)
         #expect(rest.status == 0, "\(rest.error)")
         #expect(rest.error == "appended 100 missing notifications to store-notifications\n")
         try installation.workspace.foldNotifications()

@@ -142,7 +142,7 @@ struct ReconcileStoreCommand: ParsableCommand {
             address: app.address, key: store.key(), bundleID: app.bundleID,
             pausing: { reason, milliseconds in
                 Console.write(
-                    "\(reason): the request is repeated in \(max(1, milliseconds / 1000)) s")
+                    "\(reason): retrying in \(max(1, milliseconds / 1000)) s")
             })
         let topic = try StoreNotificationsFold.file(in: pipelines).settings.topic
         let result = try Console.removingProgress {
