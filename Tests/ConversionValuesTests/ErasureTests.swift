@@ -12,12 +12,13 @@ struct ErasureTests {
 
     init() throws { workspace = try ServiceWorkspace() }
 
-    private func answer(_ service: ConversionService, _ installs: String...) async throws {
+    private func answer(
+        _ service: ConversionService, _ installs: String..., at now: Int64 = Time.noon
+    ) async throws {
         for install in installs {
             var device = Device(installID: install, app: Shipped.meals)
-            device.totals = ["GBP": 9]
-            _ = try await service.answer(
-                device.request("order", at: Time.noon), nowMilliseconds: Time.noon)
+            device.totals = ["GBP": Double(now - Time.noon + 9)]
+            _ = try await service.answer(device.request("order", at: now), nowMilliseconds: now)
         }
     }
 
@@ -72,7 +73,8 @@ struct ErasureTests {
         let service = try workspace.service()
         try await answer(service, Self.person)
         try announce()
-        try await answer(service, Self.person)
+        #expect(try Wait.until { try StoredInstalls.count(id: Self.person, at: path) == 0 })
+        try await answer(service, Self.person, at: Time.noon + 7)
         service.stop()
         let state = try workspace.states(of: [Self.person])[0]
         #expect(state?.windows[0].eventCounts["order"] == 1)

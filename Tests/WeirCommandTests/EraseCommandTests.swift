@@ -47,7 +47,7 @@ struct EraseCommandTests {
         #expect(read.output.contains("(erased)"))
         #expect(!read.output.contains(Self.person))
         let check = try run("check", "--pipelines", Repository.path("pipelines"))
-        #expect(!check.output.contains("damaged") && !check.output.contains("recreated"))
+        #expect(check.output.contains("3 records of the log are undamaged"), "\(check.output)")
     }
 
     @Test("is refused without one id, without a reason, and with the id in the reason")

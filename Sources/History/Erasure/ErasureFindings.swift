@@ -78,6 +78,7 @@ package struct ErasureFindings: Sendable {
 
     /// One sentence with the numbers, for the operator's log and for people.
     package func summary(isDry: Bool) -> String {
+        guard !isEmpty else { return "nothing found" }
         let emptied = count { $0 == .emptied }
         let kept = count { $0 != .emptied }
         let refusedCount = refused.reduce(0) { $0 + $1.places.count }

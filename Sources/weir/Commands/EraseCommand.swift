@@ -36,16 +36,17 @@ struct EraseCommand: ParsableCommand {
               weir erase --account 7e3fb204-0c52-4f6d-9d2e-3a8e1a2f9b44 --reason "request 4712" --also backups
             """)
 
-    @Option(help: ArgumentHelp("The install id (idfv).", valueName: "id"))
+    @Option(help: ArgumentHelp("The install id (idfv) (WEIR_INSTALL).", valueName: "id"))
     var install: String?
-    @Option(help: ArgumentHelp("The appAccountToken of a customer.", valueName: "token"))
+    @Option(
+        help: ArgumentHelp("The appAccountToken of a customer (WEIR_ACCOUNT).", valueName: "token"))
     var account: String?
     @Option(
         help:
-            "Why the data is erased, for the operator's log, such as the number of the request. Required without --dry-run. Must not contain the id."
+            "Why the data is erased, for the operator's log, such as the number of the request (WEIR_REASON). Required without --dry-run. Must not contain the id."
     )
     var reason: String?
-    @Flag(help: "Print what would be erased, and change nothing.")
+    @Flag(help: "Print what would be erased, and change nothing (WEIR_DRY_RUN).")
     var dryRun = false
     @Option(
         help: ArgumentHelp(
@@ -61,7 +62,8 @@ struct EraseCommand: ParsableCommand {
     func run() throws {
         let format = try format.chosen()
         let subject = try subject()
-        let reason = try checkedReason(subject)
+        let isDry = try Environment().isSet("WEIR_DRY_RUN", option: dryRun)
+        let reason = try checkedReason(subject, isDry: isDry)
         var erasure = Erasure(
             of: subject, in: try log.open(.existing, data, pipelines),
             directories: data.directories, pipelines.directory(of: data), others: try copies())
@@ -71,16 +73,16 @@ struct EraseCommand: ParsableCommand {
         let progress = EraseProgress()
         defer { progress.end() }
         erasure.onProgress = progress.add
-        let findings = try dryRun ? erasure.find() : erase(erasure, subject, reason)
+        let findings = try isDry ? erasure.find() : erase(erasure, subject, reason)
         progress.end()
         try BufferedOutput.print(
-            EraseReport(subject: subject, findings: findings, isDry: dryRun), as: format)
-        Console.write(findings.summary(isDry: dryRun))
+            EraseReport(subject: subject, findings: findings, isDry: isDry), as: format)
+        Console.write(findings.summary(isDry: isDry))
     }
 
-    private func checkedReason(_ subject: ErasureSubject) throws -> String {
-        let reason = reason ?? ""
-        guard dryRun || !reason.isEmpty else {
+    private func checkedReason(_ subject: ErasureSubject, isDry: Bool) throws -> String {
+        let reason = reason ?? Environment()["WEIR_REASON"] ?? ""
+        guard isDry || !reason.isEmpty else {
             throw CommandError.usage(
                 "the reason is missing: give --reason, for example the number of the request, or --dry-run"
             )
@@ -103,7 +105,9 @@ struct EraseCommand: ParsableCommand {
     }
 
     private func subject() throws -> ErasureSubject {
-        switch (install, account) {
+        // An option of one kind excludes the variable of the other.
+        let environment = account == nil && install == nil ? Environment() : nil
+        switch (install ?? environment?["WEIR_INSTALL"], account ?? environment?["WEIR_ACCOUNT"]) {
         case (let id?, nil): try ErasureSubject(.install, id)
         case (nil, let token?): try ErasureSubject(.account, token)
         default: throw CommandError.usage("give one of --install ID and --account TOKEN")
