@@ -463,7 +463,8 @@ struct NotificationReconciliationTests {
         #expect {
             try second.run()
         } throws: { error in
-            "\(error)".contains("answered 500: 5000001 An unknown error occurred")
+            "\(error)".contains(
+                "answered 500: 5000001 An unknown error occurred. Please try again: run")
         }
         #expect(failing.requestCount == 3)
     }

@@ -23,7 +23,7 @@ package final class AppStoreStandIn: Sendable {
         }
     }
 
-    /// What disturbs requests, by the number of the request from 1.
+    /// Disturbances of requests, by the number of the request from 1.
     package struct Disturbances: Sendable {
         /// Every so many requests one is limited for this time.
         package var limitedEvery: Int?
@@ -32,7 +32,7 @@ package final class AppStoreStandIn: Sendable {
         package var failsEvery: Int?
         /// This token expires.
         package var expires: Int?
-        /// From this request on there is no answer.
+        /// This request and later ones get no answer.
         package var silentFrom: Int?
         /// From this request on connections close.
         package var closedFrom: Int?
@@ -83,7 +83,7 @@ package final class AppStoreStandIn: Sendable {
 
     package var url: String { partner.withLock { $0?.url ?? "" } }
     package var requestCount: Int { state.withLock(\.requests) }
-    /// What it has refused, by Apple's names.
+    /// The refusals, by Apple's messages.
     package var refusals: [String] { state.withLock(\.refusals) }
 
     private func reaction(to request: ScriptedPartner.Request) -> ScriptedPartner.Reaction {

@@ -8,7 +8,7 @@ import Wording
 package struct AppStoreKey: Sendable {
     /// Apple allows 60 minutes. A token is for one request, which takes at most a minute.
     private static let lifetimeSeconds: Int64 = 300
-    /// What App Store Connect names the file: `SubscriptionKey_2X9R4HXF34.p8`.
+    /// App Store Connect names the file `SubscriptionKey_2X9R4HXF34.p8`.
     private static var fileName: Regex<(Substring, Substring)> {
         /(?:SubscriptionKey|AuthKey)_([A-Za-z0-9]+)\.p8/
     }

@@ -6,7 +6,7 @@ import JSON
 import Streams
 import Wording
 
-/// Apple's App Store Server API, of which Weir requests the history of notifications. Used from one thread.
+/// A client of Apple's App Store Server API for the history of notifications. Used from one thread.
 /// https://developer.apple.com/documentation/appstoreserverapi/get-notification-history
 package final class AppStoreServerAPI {
     /// Up to 20 notifications.
@@ -32,7 +32,7 @@ package final class AppStoreServerAPI {
     private static let pageBytes = 32 << 20
     private static let timeoutMilliseconds: Int64 = 60_000
 
-    /// How long Apple keeps notifications, in days.
+    /// The days for which Apple keeps notifications.
     package static func days(of environment: AppStoreEnvironment) -> Int64 {
         environment == .sandbox ? 30 : 180
     }
@@ -66,7 +66,7 @@ package final class AppStoreServerAPI {
     ) throws {
         guard let host = Self.host(of: address) else { throw AppStoreAPIFault.badAddress(address) }
         self.address = address.hasSuffix("/") ? String(address.dropLast()) : address
-        // The certificate identifies Apple, also behind a gateway with a private address.
+        // The certificate identifies Apple, also if a gateway has a private address.
         destination = Destination(
             host: host, allowsPrivate: true, timeoutMilliseconds: Self.timeoutMilliseconds)
         self.key = key
@@ -178,7 +178,7 @@ package final class AppStoreServerAPI {
             }
             return Page(payloads: payloads, token: String(decoding: next, as: UTF8.self))
         }
-        // The same page would follow for ever.
+        // The same page would follow endlessly.
         guard let page, page.token == nil || page.token != token else {
             throw AppStoreAPIFault.unreadable(address)
         }
@@ -193,7 +193,8 @@ package final class AppStoreServerAPI {
             else { return nil }
             let code = value.member("errorCode")?.number?.asInteger
             let number = if case .exact(let code)? = code { "\(code) " } else { "" }
-            return number + String(decoding: message.prefix(300), as: UTF8.self)
+            let text = String(decoding: message.prefix(300), as: UTF8.self)
+            return number + (text.hasSuffix(".") ? String(text.dropLast()) : text)
         }
         return "\(address) answered \(status)" + (words.map { ": \($0)" } ?? "")
     }

@@ -10,8 +10,8 @@ import Streams
 /// Compares the App Store's history of notifications with a log, and appends those that the log lacks.
 ///
 /// A notification is present if the log has it with valid signatures, or if a store remembers it permanently: retention
-/// may have removed its record. It is present too if its record was erased: it is recognised by the digest of its bytes. The run asks for the history day by day, and appends the missing notifications of a day
-/// before it asks for the next one. A run that ends early leaves the rest to the next run.
+/// may have removed its record. It is present too if its record was erased: it is recognised by the digest of its bytes. The run requests the history day by day, and appends the missing notifications of a
+/// day before it requests the next one. A run that ends early leaves the rest to the next run.
 package struct NotificationReconciliation {
     package struct Question: Sendable {
         package var scope: NotificationScope
@@ -36,7 +36,7 @@ package struct NotificationReconciliation {
     /// A missing notification.
     private struct Candidate {
         let notification: IdentifiedNotification
-        /// Of Apple's request.
+        /// The body of Apple's request.
         let body: [UInt8]
     }
 
@@ -101,7 +101,7 @@ package struct NotificationReconciliation {
             do {
                 try read(window, writer)
             } catch AppStoreAPIFault.tokenRefused {
-                // Tokens expire. What was listed already is recognised.
+                // Tokens expire. Notifications that were listed already are recognised.
                 try read(window, writer)
             }
             try flush(writer)
@@ -141,7 +141,7 @@ package struct NotificationReconciliation {
         return windows
     }
 
-    // MARK: What Weir has
+    // MARK: Reading the log and the stores
 
     private mutating func readLog(_ logReader: any LogReader) throws {
         let start = question.scope.period.lowerBound - Self.clockDifferenceMilliseconds
@@ -177,7 +177,7 @@ package struct NotificationReconciliation {
             let (origin, states) = try store.snapshot(verifying: false) { snapshot in
                 ((snapshot.topic, snapshot.logIdentity), try snapshot.partitionStates())
             }
-            // After the store, whose worker may go on.
+            // Later than the store, because its worker may continue.
             let ends = try reader.bounds()
             let isOfLog =
                 origin == (reader.topic, identity)
@@ -197,7 +197,7 @@ package struct NotificationReconciliation {
         return (stores, notices)
     }
 
-    // MARK: What Apple has
+    // MARK: Reading the history
 
     private mutating func read(_ window: Range<Int64>, _ writer: (any LogWriter)?) throws {
         var token: String?
