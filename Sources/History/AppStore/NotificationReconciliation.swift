@@ -10,8 +10,10 @@ import Streams
 /// Compares the App Store's history of notifications with a log, and appends those that the log lacks.
 ///
 /// A notification is present if the log has it with valid signatures, or if a store remembers it permanently: retention
-/// may have removed its record. It is present too if its record was erased: it is recognised by the digest of its bytes. The run requests the history day by day, and appends the missing notifications of a
-/// day before it requests the next one. A run that ends early leaves the rest to the next run.
+/// may have removed its record. It is present too if its record was erased: it is recognised by the digest of its bytes.
+///
+/// The run requests the history day by day, and appends the missing notifications of a day before it requests the next
+/// one. A run that ends early leaves the rest to the next run.
 package struct NotificationReconciliation {
     package struct Question: Sendable {
         package var scope: NotificationScope

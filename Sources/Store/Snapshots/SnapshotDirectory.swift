@@ -2,6 +2,7 @@ import Crypto
 import DatabaseFiles
 import Dispatch
 import Foundation
+import GRDB
 import Synchronization
 
 /// The snapshots of one partition of a stream, in a directory that several machines may share.
@@ -104,14 +105,18 @@ package struct SnapshotDirectory: Sendable {
             throw SnapshotFault("its manifest lists no state")
         }
         let path = "\(path)/\(file.name)"
-        return try CheckedPages.openToRead(path).inDatabase { db in
-            let snapshot = try StoreSnapshot(db, path: path)
-            guard
-                let state = try snapshot.partitionStates().first(where: {
-                    $0.partition == manifest.partition && $0.nextOffset == manifest.nextOffset
-                })
-            else { throw SnapshotFault("\(file.name) is of another partition or offset") }
-            return try body(snapshot, state)
+        do {
+            return try CheckedPages.openToRead(path).inDatabase { db in
+                let snapshot = try StoreSnapshot(db, path: path)
+                guard
+                    let state = try snapshot.partitionStates().first(where: {
+                        $0.partition == manifest.partition && $0.nextOffset == manifest.nextOffset
+                    })
+                else { throw SnapshotFault("\(file.name) is of another partition or offset") }
+                return try body(snapshot, state)
+            }
+        } catch let error as DatabaseError {
+            throw SnapshotFault("\(file.name) cannot be read (\(error.message ?? "\(error)"))")
         }
     }
 

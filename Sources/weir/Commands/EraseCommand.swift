@@ -107,7 +107,11 @@ struct EraseCommand: ParsableCommand {
     private func subject() throws -> ErasureSubject {
         // An option of one kind excludes the variable of the other.
         let environment = account == nil && install == nil ? Environment() : nil
-        switch (install ?? environment?["WEIR_INSTALL"], account ?? environment?["WEIR_ACCOUNT"]) {
+        return
+            switch (
+                install ?? environment?["WEIR_INSTALL"], account ?? environment?["WEIR_ACCOUNT"]
+            )
+        {
         case (let id?, nil): try ErasureSubject(.install, id)
         case (nil, let token?): try ErasureSubject(.account, token)
         default: throw CommandError.usage("give one of --install ID and --account TOKEN")

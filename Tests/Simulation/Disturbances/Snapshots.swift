@@ -73,7 +73,7 @@ extension Simulation {
         guard let taker = one(of: others), let fold = Streams.stream(named: stream) else {
             return false
         }
-        try end(taker)
+        kill(taker)
         weir_sim_enter(0)
         let source = try Comparison.storePath(giver.directory, stream)
         guard let store = try Self.store(source) else { return false }
