@@ -107,13 +107,9 @@ struct EraseCommand: ParsableCommand {
     private func subject() throws -> ErasureSubject {
         // An option of one kind excludes the variable of the other.
         let environment = account == nil && install == nil ? Environment() : nil
-        return
-            switch (
-                install ?? environment?["WEIR_INSTALL"], account ?? environment?["WEIR_ACCOUNT"]
-            )
-        {
-        case (let id?, nil): try ErasureSubject(.install, id)
-        case (nil, let token?): try ErasureSubject(.account, token)
+        switch (install ?? environment?["WEIR_INSTALL"], account ?? environment?["WEIR_ACCOUNT"]) {
+        case (let id?, nil): return try ErasureSubject(.install, id)
+        case (nil, let token?): return try ErasureSubject(.account, token)
         default: throw CommandError.usage("give one of --install ID and --account TOKEN")
         }
     }
