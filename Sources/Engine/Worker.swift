@@ -550,7 +550,7 @@ extension Worker {
         guard snapshots.hasCopy else { return }
         try foldPending()
         try finishCommit()
-        try follower.waiting { try snapshots.copy() }
+        try follower.waiting { try snapshots.copy(except: follower.nextOffsets.keys) }
         metrics?.setStandbyPartitions(snapshots.copies.count)
     }
 

@@ -162,12 +162,15 @@ package final class WorkerSnapshots {
     var hasCopy: Bool { isStandby && round.others.withLock { !$0.isEmpty } }
 
     /// Copies one partition of another worker from its verified snapshot: only what has changed since the last copy.
-    func copy() throws {
+    ///
+    /// - Parameter owned: the partitions of this worker. One may have been assigned while its snapshot was verified.
+    func copy(except owned: some Collection<Int32>) throws {
         let next = round.others.withLock { others in
             others.keys.min().flatMap { others.removeValue(forKey: $0) }
         }
         guard let manifest = next else { return }
         let partition = manifest.partition
+        guard !owned.contains(partition) else { return }
         let state = try store.partitionStates().first { $0.partition == partition }
         if let state, state.records > 0, state.nextOffset >= manifest.nextOffset { return }
         let directory = directory(of: partition)

@@ -13,7 +13,7 @@ struct CommandsTests {
         "--archive", "--follow", "--format", "--by", "--where", "--since", "--until", "--names",
         "--unmasked", "--quick", "--from-offset", "--from-time", "--help", "--partner", "--state",
         "--listen", "--reason", "--dry-run", "--beyond-stores", "--back", "--app", "--bundle",
-        "--network", "--version", "--experimental-dump-help",
+        "--network", "--version", "--experimental-dump-help", "--stream", "--standby",
     ]
     private let variables: Set = [
         "WEIR_LANES", "WEIR_LOG", "WEIR_DATA", "WEIR_PIPELINES", "WEIR_TOPICS", "WEIR_FORMAT",
