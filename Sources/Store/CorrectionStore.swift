@@ -118,10 +118,11 @@ package final class CorrectionStore {
     private static let mark = StoreMark(
         applicationID: 0x5765_6363, version: 1, foreign: "the database of another program")
 
-    /// Nil for a directory without corrections.
+    /// Nil for a directory without corrections. Throws `emptied` if the file is empty.
     package convenience init?(directory: String) throws(StoreError) {
         let path = Self.path(in: directory)
         guard FileManager.default.fileExists(atPath: path) else { return nil }
+        try StoreReader.requireContent(path)
         try self.init(path: path)
     }
 

@@ -53,9 +53,13 @@ struct StreamPromotion<Fold: StreamFold> {
     /// The state of the store in force.
     private func oldState() throws -> StoreState {
         var old = try state(oldPath)
-        guard Fold.emits, let corrections = try CorrectionStore(directory: from) else { return old }
-        for reading in try corrections.readings() {
-            old.readUpTo[reading.partition] = reading.nextOffset
+        guard Fold.emits else { return old }
+        do throws(StoreError) {
+            for reading in try CorrectionStore(directory: from)?.readings() ?? [] {
+                old.readUpTo[reading.partition] = reading.nextOffset
+            }
+        } catch {
+            guard case .emptied = error, order.acceptsLostHistory else { throw error }
         }
         return old
     }
