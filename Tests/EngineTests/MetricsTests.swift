@@ -58,7 +58,7 @@ struct MetricsTests {
             #expect(try counted == Double(workspace.outcome(outcome, stream)), "\(name)")
         }
         let reasons = values.filter { $0.key.hasPrefix("weir_rejected_total{") }
-        #expect(reasons.count == 10)
+        #expect(reasons.count == 11)
         for (name, count) in reasons {
             let reason = try #require(name.split(separator: "\"").dropFirst().first)
             #expect(
