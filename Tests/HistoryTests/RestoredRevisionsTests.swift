@@ -73,8 +73,9 @@ struct RestoredRevisionsTests {
             try copy("data", to: "backup")
         }
 
-        func lose() throws {
-            for name in ["data", "set"] {
+        /// - Parameter keepsSet: whether the promoted set is found again.
+        func lose(keepsSet: Bool = false) throws {
+            for name in keepsSet ? ["data"] : ["data", "set"] {
                 try? FileManager.default.removeItem(atPath: "\(workspace.path)/\(name)")
             }
             try copy("backup", to: "data")
@@ -118,8 +119,8 @@ struct RestoredRevisionsTests {
 
     @Test(
         "are read from the topic: a promotion after it sends nothing that partners have, and no number twice",
-        arguments: Backend.allCases)
-    func promotedAgain(backend: Backend) throws {
+        arguments: Backend.allCases, [false, true])
+    func promotedAgain(backend: Backend, keepsSet: Bool) throws {
         let machine = try Machine(backend)
         try machine.begin()
         try machine.promoteCorrected(emits: true)
@@ -128,17 +129,20 @@ struct RestoredRevisionsTests {
         try machine.workspace.foldPostbacks()
         #expect(try machine.revisions("t1") == [1, 2, 3])
         #expect(try machine.revisions("t3") == [1, 2])
-        try machine.lose()
+        try machine.lose(keepsSet: keepsSet)
         // Without them, a promotion cannot know what partners have.
-        try machine.workspace.replay(
-            ["postbacks"], machine.workspace.order(into: "again", mode: .present))
-        #expect(throws: PromotionError.self) { try machine.workspace.promote("again") }
+        let set = keepsSet ? "set" : "again"
+        if !keepsSet {
+            try machine.workspace.replay(
+                ["postbacks"], machine.workspace.order(into: set, mode: .present))
+        }
+        #expect(throws: PromotionError.self) { try machine.workspace.promote(set) }
         let result = try machine.readRevisions()
         #expect(result.recorded == 4, "t1, t3, t4 and t5")
-        try machine.workspace.promote("again")
-        let corrections = try machine.workspace.corrections("again")
+        try machine.workspace.promote(set)
+        let corrections = try machine.workspace.corrections(set)
         #expect(corrections.isEmpty, "partners have the corrected documents")
-        #expect(try machine.workspace.sendCorrections("again") == 0)
+        #expect(try machine.workspace.sendCorrections(set) == 0)
         try machine.workspace.foldPostbacks()
         try machine.publish("t5")
         try machine.publish("t6")
@@ -149,7 +153,7 @@ struct RestoredRevisionsTests {
         #expect(try machine.revisions("t6") == [1])
         try machine.workspace.foldPostbacks(data: "fresh")
         #expect(
-            try machine.workspace.contents("postbacks", data: "again")
+            try machine.workspace.contents("postbacks", data: set)
                 == machine.workspace.contents("postbacks", data: "fresh"))
     }
 

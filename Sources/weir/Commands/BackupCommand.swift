@@ -25,7 +25,7 @@ struct BackupCommand: ParsableCommand {
 
               weir backup /mnt/backups/2026-11-22
               weir backup verify /mnt/backups/2026-11-22
-              weir backup /mnt/backups/daily --incremental --keep 14
+              weir backup /mnt/backups/daily --incremental
               weir backup list /mnt/backups/daily
               weir backup restore /mnt/backups/daily --data data
             """,
@@ -326,7 +326,7 @@ struct BackupListReport: Report {
         var name: String
         /// Nil for a damaged list.
         var manifest: BackupManifest?
-        var newBytes = 0
+        var newBytes: Int?
         var fault: String?
     }
 
@@ -338,15 +338,15 @@ struct BackupListReport: Report {
         for name in try repository.names() {
             do throws(CommandError) {
                 let manifest = try repository.manifest(named: name)
-                var line = Line(name: name, manifest: manifest)
+                var newBytes = 0
                 for part in manifest.files.flatMap({ $0.parts ?? [] })
                 where known.insert(part).inserted {
                     var found = stat()
                     if stat(repository.partPath(part), &found) == 0 {
-                        line.newBytes += Int(found.st_size)
+                        newBytes += Int(found.st_size)
                     }
                 }
-                lines.append(line)
+                lines.append(Line(name: name, manifest: manifest, newBytes: newBytes))
             } catch {
                 lines.append(Line(name: name, fault: error.explanation))
             }
@@ -358,13 +358,12 @@ struct BackupListReport: Report {
             lines,
             [
                 .text("backup") { $0.name },
-                .text("files") { $0.manifest.map { "\($0.files.count)" } ?? "" },
-                .text("bytes") { $0.manifest.map { "\($0.bytes)" } ?? "" },
-                .text("new_bytes") { $0.fault == nil ? "\($0.newBytes)" : "" },
+                .number("files") { $0.manifest?.files.count },
+                .number("bytes") { $0.manifest?.bytes },
+                .number("new_bytes") { $0.newBytes },
                 .text("data") { $0.manifest?.data ?? "" },
-                .text("fault") { $0.fault ?? "" },
             ]
-        ).text
+        ).text + lines.compactMap(\.fault).map { "wrong: \($0.withoutControls)\n" }.joined()
     }
 
     func write(to json: inout JSONText) {
