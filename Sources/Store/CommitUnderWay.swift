@@ -9,19 +9,23 @@ final class CommitUnderWay: @unchecked Sendable {
     private let done = DispatchSemaphore(value: 0)
     private var failure: (any Error)?
     private var end = ContinuousClock.now
+    /// Released before `wait` returns: it may hold the store, which must not be released on its own queue.
+    private var write: (@Sendable (Database) throws -> Void)?
 
     /// Commits the transaction of the queue's connection that is open, or that `write` begins. Later work of the queue
     /// waits for it.
     init(on queue: DatabaseQueue, _ write: @escaping @Sendable (Database) throws -> Void = { _ in })
     {
+        self.write = write
         queue.asyncWriteWithoutTransaction { [self] db in
             do {
-                try write(db)
+                try self.write?(db)
                 try db.commit()
             } catch {
                 failure = error
                 try? db.rollback()
             }
+            self.write = nil
             end = .now
             done.signal()
         }
