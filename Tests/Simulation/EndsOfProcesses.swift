@@ -7,7 +7,7 @@ import Program
 import Store
 import Streams
 
-// What a process may end with, and what its operator does then.
+// Errors that may end a process, and the reaction of its operator.
 
 extension Simulation {
     /// An error that ends a process is fine when there was a reason for it.
@@ -91,7 +91,7 @@ extension Simulation {
         }
     }
 
-    /// What a worker ends with that has met another topic of the same name; nil for an error of another kind.
+    /// The end of a worker that has met another topic of the same name; nil for an error of another kind.
     private static func transition(ofRecreatedTopic error: WorkerError) -> Transition? {
         switch error {
         case .changed(.logEndsEarlier), .changed(.logStartsEarlier): .endsEarlier
@@ -100,7 +100,7 @@ extension Simulation {
         }
     }
 
-    /// What ops/runbooks/topic-recreated.md says: all workers of the topic stop, their stores are moved away, and the
+    /// The steps of ops/runbooks/topic-recreated.md: all workers of the topic stop, their stores are moved away, and the
     /// group's offsets are deleted.
     func reset(_ worker: SimulatedWorker) throws {
         guard !isDelivering(worker) else { return try resetDeliveries() }
@@ -135,7 +135,7 @@ extension Simulation {
         note("documents are taken over from the beginning")
     }
 
-    /// What was published of another topic is not compared.
+    /// Documents and dead letters of another topic are not compared.
     func clearPublished(_ stream: String) {
         cluster.disregard("\(stream).dlq")
         if stream == emittingStream { cluster.disregard(SimulatedDocuments.topic) }

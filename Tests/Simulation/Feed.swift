@@ -15,7 +15,7 @@ protocol RecordSink: AnyObject {
 /// A topic that records are sent to, and what its stream should count of them.
 protocol Feed: AnyObject {
     var stream: any StreamFold.Type { get }
-    /// What works on it.
+    /// The program that folds it.
     var program: any SimulatedProgram { get }
     var records: Int { get }
     /// How long the stream's file says that ids are remembered; nil where it does not say it.
@@ -51,7 +51,7 @@ protocol Feed: AnyObject {
     var rejected: [Int32: [Int64]] { get }
     /// Why records are refused, by partition and offset; empty for a rejection whose reason the model does not know.
     var refused: [Int32: [Int64: String]] { get }
-    /// What partners are told; nil for streams that tell them nothing.
+    /// The documents for partners; nil for streams without any.
     var documents: PartnerDocumentsModel? { get }
 }
 

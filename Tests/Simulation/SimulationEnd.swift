@@ -50,7 +50,7 @@ extension Simulation {
             topic, partners, stores)
     }
 
-    /// Whether everything in the log was taken over; what partners have refused is then sent again, and time passes
+    /// Whether everything in the log was ingested; what partners have refused is then sent again, and time passes
     /// until it is due.
     private func isCaughtUp(_ worker: SimulatedWorker) throws -> Bool {
         guard worker.isCaughtUp else { return false }
@@ -105,7 +105,7 @@ extension Simulation {
         for reason in try comparison.compareWithModel() {
             report.met[Coverage.rejected(stream, reason), default: 0] += 1
         }
-        // What a store knows of records that are gone, and what it has published, no other one can tell.
+        // No other store knows the records that are gone, and what was published of them.
         guard !trimmed.contains(stream) else { return cluster.cover(.trimmedLeftOut) }
         // A fold from scratch lacks what they added.
         guard !erased.contains(stream) else { return }

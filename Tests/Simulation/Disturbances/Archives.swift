@@ -28,7 +28,7 @@ extension Simulation {
         return true
     }
 
-    /// As `weir log trim` does, only what everybody has.
+    /// Trims only records that all stores have, as `weir log trim` does.
     private func trimArchived(
         _ topic: String, _ ends: [Int32: Int64], in machine: EmbeddedMachine
     ) throws -> Bool {
@@ -45,7 +45,7 @@ extension Simulation {
         return true
     }
 
-    /// What all stores of a stream have folded of a partition.
+    /// The offset up to which all stores of a stream have folded a partition.
     func foldedEnd(of stream: String, _ partition: Int32) throws -> Int64 {
         weir_sim_enter(0)
         return try workers.filter { $0.program.topic == stream }.map { worker in

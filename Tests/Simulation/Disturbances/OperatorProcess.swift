@@ -4,7 +4,7 @@ import EventLog
 import History
 import Store
 
-// The actions of operators while records come in. Each is a process that may be killed, and whose disk may fail.
+// The actions of operators while records arrive. Each is a process: it may be killed, and its disk may fail.
 
 extension Disturbance {
     static let ofStores = [
@@ -59,7 +59,7 @@ extension Simulation {
             {
                 try raiseBound(of: stream)
             } else if chances.isAny, !Self.isOfNoDisk(failure) {
-                // Each program says it in words of its own.
+                // Each program has its own words for it.
                 cluster.cover(.operatorFailed)
             } else {
                 throw failure
@@ -68,7 +68,7 @@ extension Simulation {
         return !isDead && failure == nil
     }
 
-    /// What a failing disk is no reason for.
+    /// Whether an error has another cause than a failing disk.
     private static func isOfNoDisk(_ failure: any Error) -> Bool {
         switch failure {
         case StoreError.damaged, StoreError.notAStore, StoreError.otherColumns,

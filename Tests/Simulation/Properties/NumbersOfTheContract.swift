@@ -76,7 +76,7 @@ extension Comparison {
         }
     }
 
-    /// What a store has refused, by partition and offset.
+    /// The records that a store has refused, by partition and offset.
     private static func refusals(
         _ directory: String, _ stream: String
     ) throws -> [Int32: [Int64: StoredRefusal]] {
