@@ -116,7 +116,8 @@ package final class LogRefolding {
                     timestampMilliseconds: record.timestampMilliseconds, record: left))
         }
         guard !erased.isEmpty else { return [] }
-        let before = try snapshot.erasedBefore(partition: partition, offsets: offsets)
+        let before = try snapshot.rejectedOffsets(
+            for: .erased, partition: partition, offsets: offsets)
         erased.removeAll { before.contains($0.offset) }
         let gone = Set(erased.map(\.offset))
         batch.removeAll { gone.contains($0.offset) }

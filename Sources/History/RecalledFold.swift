@@ -15,7 +15,8 @@ package struct RefoldInputs: Sendable {
     /// Reads the notes of a store.
     init(_ snapshot: StoreSnapshot, partition: Int32, offsets: Range<Int64>) throws {
         recollections = try snapshot.recollections(partition: partition, offsets: offsets)
-        overflows = try snapshot.overflows(partition: partition, offsets: offsets)
+        overflows = try snapshot.rejectedOffsets(
+            for: .overflow, partition: partition, offsets: offsets)
     }
 }
 

@@ -75,33 +75,17 @@ extension StoreSnapshot {
             arguments: StatementArguments(range + wanted + range))
     }
 
-    /// The offsets in a range of records that were rejected because a sum would have overflowed.
-    package func overflows(partition: Int32, offsets: Range<Int64>) throws -> Set<Int64> {
+    /// The offsets in a range of records that were rejected for a reason when they were folded.
+    package func rejectedOffsets(
+        for reason: RejectionReason, partition: Int32, offsets: Range<Int64>
+    ) throws -> Set<Int64> {
         try Int64.fetchSet(
             db,
             sql: """
                 SELECT offset FROM refused
                 WHERE partition = ? AND offset >= ? AND offset < ? AND reason = ?
                 """,
-            arguments: [
-                partition, offsets.lowerBound, offsets.upperBound,
-                RejectionReason.overflow.name,
-            ])
-    }
-}
-
-extension StoreSnapshot {
-    /// The offsets in a range of records that were erased already when they were folded.
-    package func erasedBefore(partition: Int32, offsets: Range<Int64>) throws -> Set<Int64> {
-        try Int64.fetchSet(
-            db,
-            sql: """
-                SELECT offset FROM refused
-                WHERE partition = ? AND offset >= ? AND offset < ? AND reason = ?
-                """,
-            arguments: [
-                partition, offsets.lowerBound, offsets.upperBound, RejectionReason.erased.name,
-            ])
+            arguments: [partition, offsets.lowerBound, offsets.upperBound, reason.name])
     }
 
     /// The number of records of all partitions that were erased when they were folded, so that their effects are

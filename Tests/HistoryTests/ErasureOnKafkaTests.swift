@@ -8,35 +8,6 @@ import Testing
 
 @testable import History
 
-/// A log whose records cannot be changed, with settings of topics as a cluster has them.
-private final class UnchangeableLog: LogBackend {
-    private let log: any LogBackend
-    private let settings: [String: String]
-
-    init(_ log: any LogBackend, _ settings: [String: String]) {
-        self.log = log
-        self.settings = settings
-    }
-
-    var address: String { log.address }
-
-    func topics() throws(LogError) -> [TopicDescription] { try log.topics() }
-
-    func createTopic(
-        _ name: String, partitionCount: Int32, settings: [String: String]
-    ) throws(LogError) -> Bool {
-        try log.createTopic(name, partitionCount: partitionCount, settings: settings)
-    }
-
-    func settings(ofTopic name: String) throws(LogError) -> [String: String]? { settings }
-
-    func reader(topic: String, group: String?) throws(LogError) -> any LogReader {
-        try log.reader(topic: topic, group: group)
-    }
-
-    func writer() throws(LogError) -> any LogWriter { try log.writer() }
-}
-
 @Suite("Erasing a person on Kafka")
 struct ErasureOnKafkaTests {
     private func update(_ id: String, number: Int) -> OutgoingRecord {
@@ -63,8 +34,9 @@ struct ErasureOnKafkaTests {
         try cluster.log.writer().append([
             update(ErasureWorkspace.person, number: 0), update("another-install", number: 1),
         ])
-        let log = UnchangeableLog(
-            cluster.log, ["cleanup.policy": "delete", "retention.ms": milliseconds])
+        let log = WrappedLog(
+            cluster.log,
+            settings: { _ in ["cleanup.policy": "delete", "retention.ms": milliseconds] })
         let first = try erasure(log, cluster.workspace).run()
         let kept = try #require(first.records.first)
         #expect(kept.records.map(\.offset) == [0])
@@ -88,8 +60,10 @@ struct ErasureOnKafkaTests {
         try workspace.publish(
             "conversion-updates", update(ErasureWorkspace.person, number: 0),
             update("another-install", number: 1))
-        let log = UnchangeableLog(
-            try workspace.openLog(), ["cleanup.policy": "compact,delete", "retention.ms": "5"])
+        // Records of a wrapped log cannot be changed.
+        let log = WrappedLog(
+            try workspace.openLog(),
+            settings: { _ in ["cleanup.policy": "compact,delete", "retention.ms": "5"] })
         _ = try erasure(log, workspace).run()
         _ = try erasure(log, workspace).run()
         let records = try workspace.records("conversion-updates")

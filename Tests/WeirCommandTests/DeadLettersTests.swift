@@ -258,7 +258,8 @@ struct DeadLettersTests {
         try workspace.fold()
         let letters = try workspace.letters()
         #expect(letters.count == 12)
-        let failing = FailingLog(workspace.log, appends: appended)
+        let failing = WrappedLog(
+            workspace.log, writer: { FailingWriter($0, appends: appended) })
         #expect(throws: LogError.self) { try workspace.requeue(letters, to: failing) }
         let published = try workspace.records(from: 12).count
         #expect([0, 9, 12][appended] == published)
@@ -373,53 +374,28 @@ struct DeadLettersTests {
     }
 }
 
-/// A log whose writer appends some times, and throws although the last of them was appended: what a process
-/// sees of its log that is killed before it can note what it did. With 0 nothing is appended.
-private final class FailingLog: LogBackend {
-    private let log: any LogBackend
-    private let appends: Int
+/// A writer that appends some times, and throws although the last of them was appended: what a process sees of its
+/// log that is killed before it can note what it did. With 0 nothing is appended.
+private final class FailingWriter: LogWriter {
+    private let writer: any LogWriter
+    private var left: Int
 
-    init(_ log: any LogBackend, appends: Int) {
-        self.log = log
-        self.appends = appends
+    init(_ writer: any LogWriter, appends: Int) {
+        self.writer = writer
+        left = appends
     }
 
-    var address: String { log.address }
-    func topics() throws(LogError) -> [TopicDescription] { try log.topics() }
-    func createTopic(
-        _ name: String, partitionCount: Int32, settings: [String: String]
-    ) throws(LogError) -> Bool {
-        try log.createTopic(name, partitionCount: partitionCount, settings: settings)
-    }
-    func settings(ofTopic name: String) throws(LogError) -> [String: String]? {
-        try log.settings(ofTopic: name)
-    }
-    func reader(topic: String, group: String?) throws(LogError) -> any LogReader {
-        try log.reader(topic: topic, group: group)
-    }
-    func writer() throws(LogError) -> any LogWriter { Writer(try log.writer(), appends: appends) }
-
-    private final class Writer: LogWriter {
-        private let writer: any LogWriter
-        private var left: Int
-
-        init(_ writer: any LogWriter, appends: Int) {
-            self.writer = writer
-            left = appends
+    func append(
+        _ records: [OutgoingRecord], while isWanted: () -> Bool
+    ) throws(LogError) -> [RecordPosition] {
+        guard left > 0 else {
+            throw .unavailable(operation: "append to", address: "it", detail: "killed")
         }
-
-        func append(
-            _ records: [OutgoingRecord], while isWanted: () -> Bool
-        ) throws(LogError) -> [RecordPosition] {
-            guard left > 0 else {
-                throw .unavailable(operation: "append to", address: "it", detail: "killed")
-            }
-            left -= 1
-            let positions = try writer.append(records, while: isWanted)
-            guard left > 0 else {
-                throw .unavailable(operation: "append to", address: "it", detail: "killed")
-            }
-            return positions
+        left -= 1
+        let positions = try writer.append(records, while: isWanted)
+        guard left > 0 else {
+            throw .unavailable(operation: "append to", address: "it", detail: "killed")
         }
+        return positions
     }
 }
