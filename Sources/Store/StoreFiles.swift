@@ -129,7 +129,10 @@ package final class StoreLock {
     }
 
     deinit {
-        if descriptor >= 0 { close(descriptor) }
+        guard descriptor >= 0 else { return }
+        // Closing is not enough: a child process has a copy of the descriptor until it runs its program.
+        flock(descriptor, LOCK_UN)
+        close(descriptor)
     }
 }
 
