@@ -199,6 +199,7 @@ extension StreamFold {
         settings.name = programName
         settings.untilEnd = try options.stopsAtEnd
         settings.showsProgress = options.showsProgress
+        settings.requiresAllRecords = try !options.acceptsMissingRecords
         let metrics = try metrics(settings)
         let isInterrupted = { PromotionRequest.isMade(in: options.dataDirectory) }
         let patience = BrokerPatience(
@@ -224,9 +225,11 @@ extension StreamFold {
                 "--standby copies snapshots of other workers: add the key snapshots to pipelines/\(streamName).yaml"
             )
         }
+        metrics?.isStandby = isStandby
         let snapshots = stream.snapshots.map {
             WorkerSnapshots(
-                root: $0, store: store, logger: logger, metrics: metrics, pacing: snapshotPacing,
+                root: $0, group: stream.group, store: store, logger: logger, metrics: metrics,
+                pacing: snapshotPacing,
                 isStandby: isStandby, openReader: { try log.lookingReader(topic: stream.topic) })
         }
         return Worker(

@@ -8,23 +8,23 @@ import Streams
 /// Reads a topic, folds it, stores the results, publishes the store's new data, and commits offsets to the log. One
 /// plain thread; only signatures are verified on others.
 package final class Worker<Fold: StreamFold> {
-    private let lanes: Lanes<Fold>
-    private let store: AggregateStore
-    private let follower: TopicFollower
+    let lanes: Lanes<Fold>
+    let store: AggregateStore
+    let follower: TopicFollower
     /// Nil if this worker must not publish. Results folded from an archive stay due until a worker continues with the
     /// original log.
-    private let emitter: Emitter?
-    private let settings: WorkerSettings
-    private let configuration: FoldConfiguration
-    private let partitionCount: Int32
-    private let stop: StopSignal
-    private let logger: Logger
-    private let metrics: WorkerMetrics?
-    private let snapshots: WorkerSnapshots?
+    let emitter: Emitter?
+    let settings: WorkerSettings
+    let configuration: FoldConfiguration
+    let partitionCount: Int32
+    let stop: StopSignal
+    let logger: Logger
+    let metrics: WorkerMetrics?
+    let snapshots: WorkerSnapshots?
     /// The times of the stream's promotions in the data directory, in order, in milliseconds since 1970.
-    private let promotions: [Int64]
+    let promotions: [Int64]
     private var progress: Progress
-    private var interruption: Interruption
+    var interruption: Interruption
     private var configurationFiles: FollowedConfiguration?
     /// The batch that lanes fold, and since when.
     private var pending: (prepared: Fold.Prepared, since: ContinuousClock.Instant)?
@@ -36,7 +36,7 @@ package final class Worker<Fold: StreamFold> {
     /// One batch is folded while the next is read and its signatures are verified.
     private let batches = [RecordBatch(), RecordBatch()]
     private var filling = 0
-    private var lastCount = ContinuousClock.now
+    var lastCount = ContinuousClock.now
     /// The last stored batch, while it waits for the disk.
     private var awaited: AwaitedBatch?
 
@@ -164,7 +164,7 @@ package final class Worker<Fold: StreamFold> {
             try foldPending()
             try finishCommit()
             try take(partitions)
-            metrics?.updateAssignment(rememberedIDs: rememberedIDs)
+            noteAssignment()
             try emit(Set(partitions))
             try checkMemory()
         case .revoked(let partitions):
@@ -172,7 +172,7 @@ package final class Worker<Fold: StreamFold> {
             try commitOffsets()
             snapshots?.finish(partitions)
             for partition in partitions { drop(partition) }
-            metrics?.updateAssignment(rememberedIDs: rememberedIDs)
+            noteAssignment()
         case .records:
             try follower.checkLastStored(in: batch)
             guard !batch.isEmpty else { break }
@@ -218,7 +218,7 @@ package final class Worker<Fold: StreamFold> {
     /// - Returns: false if a sum has overflowed in a commit of several batches, this one or the one before. The reader
     ///   has then returned to the stored offsets, and `next` is read again.
     @discardableResult
-    private func foldPending(before next: Fold.Prepared? = nil) throws -> Bool {
+    func foldPending(before next: Fold.Prepared? = nil) throws -> Bool {
         guard let (prepared, start) = pending else { return true }
         pending = nil
         let batch = prepared.batch
@@ -324,7 +324,7 @@ package final class Worker<Fold: StreamFold> {
     /// - Parameter folded: the number of records that are folded and neither gathered nor pending.
     /// - Returns: false if a sum has overflowed. The reader has then returned to the stored offsets.
     @discardableResult
-    private func finishCommit(folded: Int = 0) throws -> Bool {
+    func finishCommit(folded: Int = 0) throws -> Bool {
         guard let batch = awaited else { return true }
         awaited = nil
         let committed: ContinuousClock.Instant
@@ -359,7 +359,7 @@ package final class Worker<Fold: StreamFold> {
         try metrics?.setUnpublished(store.unpublishedCount(of: owned))
     }
 
-    private var rememberedIDs: Int { rememberedIDs(atMost: .max) }
+    var rememberedIDs: Int { rememberedIDs(atMost: .max) }
 
     private func rememberedIDs(atMost bound: Int) -> Int {
         store.rememberedIDs(of: lanes.folds, atMost: bound)
@@ -408,156 +408,5 @@ package final class Worker<Fold: StreamFold> {
             "partitions":
                 "\(follower.nextOffsets.sorted { $0.key < $1.key }.map { "\($0.key):\($0.value)" })"
         ]
-    }
-}
-
-// MARK: Assignment of partitions
-
-extension Worker {
-    /// Continues a partition at its offset in the store; a new store begins at the oldest record.
-    private func take(_ partitions: [Int32]) throws {
-        if partitions.contains(where: { $0 >= partitionCount }) {
-            try checkPartitionCount(always: true)
-        }
-        try follower.look(before: partitions)
-        guard !partitions.isEmpty else { return }
-        let committed = try follower.committedOffsets()
-        let bounds = try follower.bounds(of: partitions, comparing: committed)
-        let isOlderCopy = try store.isOlderCopy(
-            than: committed.mapValues(\.next), taking: partitions)
-        for bounds in bounds { try take(bounds, committed[bounds.partition]) }
-        guard let emitter, Fold.emits else { return }
-        try emitter.readRevisions(
-            committed, promotions: promotions, isOlderCopy: isOlderCopy,
-            keepsMetadata: follower.reader.keepsMetadata, logger: logger
-        ) { _ in
-            if stop.isRequested || interruption.look() { throw BrokerPatience.Stopped() }
-        }
-    }
-
-    private func take(_ bounds: PartitionBounds, _ committed: GroupOffset?) throws {
-        let emitted = committed?.next ?? 0
-        let partition = bounds.partition
-        let reader = follower.reader
-        func stored() throws -> PartitionState? {
-            try store.partitionStates().first { $0.partition == partition }
-        }
-        var state = try stored()
-        if let snapshots,
-            try follower.waiting({ try snapshots.restore(bounds, state, under: configuration) })
-        {
-            state = try stored()
-        }
-        if state?.oldestExpected.map({ bounds.logStart < $0 }) ?? (state == nil) {
-            // If a reader cannot begin there, it throws before the store begins.
-            try reader.seek(partition: partition, to: bounds.earliestOffset)
-            try store.beginPartition(
-                partition, at: bounds.earliestOffset, logStart: bounds.logStart, emitFrom: emitted)
-            if bounds.earliestOffset > 0 {
-                logger.warning(
-                    "the beginning of the log was deleted: earlier records are not counted",
-                    metadata: [
-                        "partition": "\(partition)", "first_offset": "\(bounds.earliestOffset)",
-                    ])
-            }
-            state = try stored()
-        }
-        guard let state else { return }
-        if emitted > state.emitFrom || (state.records == 0 && emitted != state.emitFrom) {
-            // An older copy of the store: the newer one published everything below.
-            let rows = try store.dueCount(partition: partition, below: emitted)
-            if rows > 0 {
-                logger.warning(
-                    "another store of this group has already published these partner postbacks",
-                    metadata: [
-                        "partition": "\(partition)", "count": "\(rows)",
-                        "below_offset": "\(emitted)",
-                    ])
-            }
-            try store.setEmission(partition: partition, to: emitted)
-        }
-        try follower.require(state.nextOffset, in: bounds)
-        try enforceConfiguration(on: state)
-        try store.restore(state, in: lanes.folds[partition: partition])
-        store.expect(state)
-        follower.take(bounds, at: state.nextOffset)
-        follower.partitions[partition]?.begin(at: state, committed)
-        notePromotion(state, committed)
-        metrics?.take(state, end: bounds.endOffset)
-        let last = state.nextOffset - 1
-        if !state.lastRecord.isEmpty, last >= bounds.earliestOffset {
-            follower.partitions[partition]?.lastStored = RecordFingerprint(
-                partition: partition, offset: last, fingerprint: state.lastRecord)
-            try reader.seek(partition: partition, to: last)
-        } else {
-            try reader.seek(partition: partition, to: state.nextOffset)
-        }
-        logger.info(
-            "partition assigned",
-            metadata: [
-                "partition": "\(partition)", "next_offset": "\(state.nextOffset)",
-                "end": "\(bounds.endOffset)",
-            ])
-    }
-
-    /// Commits the group's offset again after a promotion: an older copy of the stores shall see that it lacks the
-    /// revisions of the promotion, even if no record follows.
-    private func notePromotion(_ state: PartitionState, _ committed: GroupOffset?) {
-        guard let promotion = promotions.last, let committed,
-            committed.promotion ?? 0 < promotion, state.nextOffset >= committed.next
-        else { return }
-        follower.partitions[state.partition]?.groupOffset = GroupOffset(
-            committed.next, mark: committed.mark(in: state.partition), promotion: promotion)
-        follower.hasUncommittedOffsets = true
-    }
-
-    /// Periodically reads the number of partitions: a larger number changes the partitions of keys. A log that does not
-    /// answer is asked again later.
-    private func checkPartitionCount(always: Bool = false) throws {
-        guard always || lastCount.duration(to: .now) > settings.lookInterval else { return }
-        lastCount = .now
-        guard let now = try? follower.reader.partitionCount(), now != partitionCount else { return }
-        // A recreated topic may have another number too.
-        try follower.lookNow()
-        throw LogChange.partitionCountChanged(
-            topic: follower.reader.topic, folded: partitionCount, now: now, store: store.path)
-    }
-
-    private func enforceConfiguration(on state: PartitionState) throws {
-        let (folded, refusal) = try store.snapshot { snapshot in
-            (
-                try snapshot.configurationOfLastRecord(of: state),
-                try configuration.refusal(of: state, in: snapshot, store: store.path)
-            )
-        }
-        if let refusal { throw refusal }
-        if let folded, folded.hash != configuration.hash {
-            logger.notice(
-                "new configuration",
-                metadata: [
-                    "partition": "\(state.partition)", "from_offset": "\(state.nextOffset)",
-                    "hash": "\(configuration.hash)",
-                ])
-        }
-        try store.recordEpoch(partition: state.partition, configuration: configuration)
-    }
-
-    /// Begins snapshots if it is time, and copies one partition of another worker if there is a new snapshot of it.
-    private func takeSnapshots() throws {
-        guard let snapshots else { return }
-        snapshots.look(
-            follower.nextOffsets.keys, of: partitionCount, under: configuration)
-        guard snapshots.hasCopy else { return }
-        try foldPending()
-        try finishCommit()
-        try follower.waiting { try snapshots.copy(except: follower.nextOffsets.keys) }
-        metrics?.setStandbyPartitions(snapshots.copies.count)
-    }
-
-    private func drop(_ partition: Int32) {
-        lanes.folds[partition: partition].forget(partition: partition)
-        follower.drop(partition)
-        metrics?.drop(partition)
-        logger.info("partition released", metadata: ["partition": "\(partition)"])
     }
 }

@@ -26,6 +26,8 @@ package final class WorkerMetrics {
     private let snapshots: Counter
     private let snapshotFailures: Counter
     private let standbyPartitions: Meter
+    /// Whether the worker is ready without a partition of its own.
+    package var isStandby = false
     private var partitions: [Int32: PartitionMetrics] = [:]
     private var boundsAsked = ContinuousClock.now
 
@@ -125,7 +127,8 @@ package final class WorkerMetrics {
     func updateAssignment(rememberedIDs: Int) {
         assignedPartitions.set(partitions.count)
         dedupeIDs.set(rememberedIDs)
-        health.setReady(unless: partitions.isEmpty ? "no partition is assigned" : nil)
+        health.setReady(
+            unless: partitions.isEmpty && !isStandby ? "no partition is assigned" : nil)
     }
 
     /// The worker has ended: its partitions have no owner.

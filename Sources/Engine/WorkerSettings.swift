@@ -25,6 +25,9 @@ package struct WorkerSettings {
     var dedupeMaxIDs: Int?
     /// The days that the index of explanations covers.
     var explainDays: Int
+    /// Whether a new store must have all records that its group has folded: else a partition of which the log has lost
+    /// the beginning would have other numbers in each store.
+    package var requiresAllRecords = false
     /// The number of records to fold after these, for the remaining time.
     package var recordsLater: Int64 = 0
     /// Whether progress is shown on a terminal.

@@ -23,6 +23,7 @@ package struct SnapshotPacing: Sendable {
 package final class WorkerSnapshots {
     private let pacing: SnapshotPacing
     private let root: String
+    private let group: String
     private let store: AggregateStore
     private let logger: Logger
     private let metrics: WorkerMetrics?
@@ -51,15 +52,18 @@ package final class WorkerSnapshots {
 
     /// - Parameters:
     ///   - root: the directory of all snapshots.
+    ///   - group: the consumer group. Snapshots of others are not used.
     ///   - isStandby: whether to keep copies of partitions of other workers.
     ///   - openReader: opens a reader of the log itself; nil if the log allows no other reads.
     package init(
-        root: String, store: AggregateStore, logger: Logger, metrics: WorkerMetrics? = nil,
+        root: String, group: String, store: AggregateStore, logger: Logger,
+        metrics: WorkerMetrics? = nil,
         pacing: SnapshotPacing = SnapshotPacing(), isStandby: Bool = false,
         openReader: LogIdentityCheck.OpenReader? = nil
     ) {
         self.openReader = openReader
         self.root = root
+        self.group = group
         self.isStandby = isStandby
         self.store = store
         self.logger = logger
@@ -121,7 +125,8 @@ package final class WorkerSnapshots {
             do {
                 let writer =
                     try round.writers[partition]
-                    ?? SnapshotWriter(directory(of: partition), of: partition, in: store)
+                    ?? SnapshotWriter(
+                        directory(of: partition), of: partition, in: store, group: group)
                 round.writers[partition] = writer
                 guard try writer.take() != nil else { continue }
                 metrics?.countSnapshot(succeeded: true)
@@ -142,10 +147,11 @@ package final class WorkerSnapshots {
     private func verify(_ partitions: Set<Int32>, _ configuration: FoldConfiguration) {
         for partition in partitions.sorted() {
             let directory = directory(of: partition)
-            guard let name = (try? directory.manifests())?.first, name != round.seen[partition]
+            guard let name = manifests(in: directory).first, name != round.seen[partition]
             else { continue }
             do {
                 let manifest = try directory.manifest(named: name)
+                try requireGroup(manifest)
                 try directory.verify(manifest)
                 if let refusal = try configuration.refusal(of: manifest, in: directory) {
                     throw SnapshotFault(refusal)
@@ -156,6 +162,21 @@ package final class WorkerSnapshots {
             }
             round.seen[partition] = name
         }
+    }
+
+    /// The manifests in a directory, the newest first; none for a directory that cannot be read, which is logged.
+    private func manifests(in directory: SnapshotDirectory) -> [String] {
+        do {
+            return try directory.manifests()
+        } catch {
+            logger.warning("snapshots are not used: \(error)")
+            return []
+        }
+    }
+
+    private func requireGroup(_ manifest: SnapshotManifest) throws(SnapshotFault) {
+        guard let other = manifest.group, other != group else { return }
+        throw SnapshotFault("it is of the consumer group \(other), and this worker is in \(group)")
     }
 
     /// Whether there is a snapshot to copy.
@@ -205,12 +226,19 @@ package final class WorkerSnapshots {
         _ = round.others.withLock { $0.removeValue(forKey: bounds.partition) }
         let copy = copies.removeValue(forKey: bounds.partition)
         defer { if let copy { try? store.release(copy) } }
-        // Without this directory nothing is restored, which the log makes good.
-        for name in (try? directory.manifests()) ?? [] {
+        if let copy, let state, state.nextOffset >= copy.manifest.nextOffset {
+            logger.notice(
+                "partition continues from its copy",
+                metadata: [
+                    "partition": "\(bounds.partition)", "next_offset": "\(state.nextOffset)",
+                ])
+        }
+        for name in manifests(in: directory) {
             let start = ContinuousClock.now
             do throws(any Error) {
                 let manifest = try directory.manifest(named: name)
                 guard isWorthwhile(manifest, bounds, state) else { return false }
+                try requireGroup(manifest)
                 try requireLog(manifest, bounds)
                 try directory.verify(manifest)
                 if let refusal = try configuration.refusal(of: manifest, in: directory) {
@@ -220,7 +248,8 @@ package final class WorkerSnapshots {
                 let restored = try store.restore(manifest, in: directory, over: copy)
                 try store.release(restored)
                 let writer = try SnapshotWriter(
-                    directory, of: bounds.partition, in: store, after: restored.sharedManifest)
+                    directory, of: bounds.partition, in: store, group: group,
+                    after: restored.sharedManifest)
                 thread.sync { round.writers[bounds.partition] = writer }
                 logger.notice(
                     "partition restored from a snapshot",

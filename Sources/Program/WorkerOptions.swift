@@ -153,6 +153,12 @@ package struct WorkerOptions: ParsableArguments, LocationOptions {
             valueName: "count"))
     package var acceptPartitionCount: Int32?
 
+    @Flag(
+        help:
+            "Begin a partition whose first records are deleted, although workers of the group have folded them: the numbers lack these. [WEIR_ACCEPT_MISSING_RECORDS=1]"
+    )
+    package var acceptMissingRecords = false
+
     @OptionGroup var access: FileAccessOptions
 
     /// Whether progress is shown on a terminal.
@@ -176,6 +182,7 @@ package struct WorkerOptions: ParsableArguments, LocationOptions {
         member = nil
         standby = false
         acceptPartitionCount = nil
+        acceptMissingRecords = false
         showsProgress = false
     }
 
@@ -188,6 +195,7 @@ package struct WorkerOptions: ParsableArguments, LocationOptions {
             _ = try acceptedPartitionCount
             _ = try stopsAtEnd
             _ = try isStandby
+            _ = try acceptsMissingRecords
             _ = try metricsAddress
         } catch let error as UsageError {
             throw ValidationError("\(error)")
@@ -207,6 +215,14 @@ package struct WorkerOptions: ParsableArguments, LocationOptions {
     /// Whether the store keeps copies of partitions of other workers.
     package var isStandby: Bool {
         get throws { try Environment().isSet("WEIR_STANDBY", option: standby) }
+    }
+
+    /// Whether a store may lack records that the group has folded.
+    package var acceptsMissingRecords: Bool {
+        get throws {
+            try Environment().isSet(
+                "WEIR_ACCEPT_MISSING_RECORDS", option: acceptMissingRecords)
+        }
     }
 
     package var memberName: String? { member ?? Environment()["WEIR_MEMBER"] }

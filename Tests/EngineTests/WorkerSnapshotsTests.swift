@@ -90,6 +90,66 @@ struct WorkerSnapshotsTests {
         try machines.expectSame("third")
     }
 
+    @Test("of an earlier schema are refused by name, and the next older one is taken")
+    func earlierSchema() throws {
+        let machines = try Machines("bids")
+        try machines.fold("second")
+        for partition in 0..<4 as Range<Int32> {
+            let directory = "\(machines.root)/bids/\(partition)"
+            let newest = try #require(try machines.manifests(partition).last)
+            let text = try String(contentsOfFile: "\(directory)/\(newest)", encoding: .utf8)
+            let schema = try #require(text.firstMatch(of: /"schema" : ([0-9]+)/))
+            let earlier = try #require(Int(schema.output.1)) - 1
+            let changed = text.replacing(schema.output.0, with: "\"schema\" : \(earlier)")
+            // The name of a manifest contains its checksum.
+            let sha256 = Data(changed.utf8).withUnsafeBytes { HexDigest.sha256($0) }
+            let name = "\(newest.dropLast("0123456789abcdef.json".count))\(sha256.prefix(16)).json"
+            try FileManager.default.removeItem(atPath: "\(directory)/\(newest)")
+            try Data(changed.utf8).write(to: URL(filePath: "\(directory)/\(name)"))
+        }
+        try machines.withSnapshots {
+            let worker = try machines.workspace.run("weir-bids", data: "third")
+            #expect(worker.status == 0)
+            #expect(worker.error.contains("it is of a store with schema"), "\(worker.error)")
+        }
+        try machines.expectSame("third")
+    }
+
+    @Test("refuse a partition without a usable snapshot if the log has lost its beginning")
+    func beginningIsGone() throws {
+        let machines = try Machines("bids")
+        for partition in 0..<4 as Range<Int32> { try machines.damage(partition, "day-") }
+        try machines.withSnapshots {
+            let worker = try machines.workspace.run("weir-bids", data: "second")
+            #expect(worker.status == 1)
+            #expect(worker.error.contains("is damaged"), "\(worker.error)")
+            #expect(worker.error.contains("--accept-missing-records"), "\(worker.error)")
+        }
+        #expect(try machines.workspace.states("bids", data: "second").isEmpty)
+        let accepting = try machines.workspace.run(
+            "weir-bids", data: "second", ["--until-end", "--accept-missing-records"])
+        #expect(accepting.status == 0, "\(accepting.error)")
+        let again = try machines.workspace.run("weir-bids", data: "second")
+        #expect(again.status == 0, "\(again.error)")
+    }
+
+    @Test("neither use nor delete snapshots of another consumer group or topic")
+    func otherInstallation() throws {
+        let machines = try Machines("bids", trims: false)
+        let before = try machines.manifests(0)
+        let file = "\(machines.workspace.pipelines)/bids.yaml"
+        let text = try String(contentsOfFile: file, encoding: .utf8)
+        try machines.workspace.write("bids.yaml", text + "group: another\n")
+        try machines.withSnapshots {
+            let worker = try machines.workspace.run("weir-bids", data: "second")
+            #expect(worker.status == 0, "\(worker.error)")
+            #expect(worker.error.contains("it is of the consumer group"), "\(worker.error)")
+            #expect(worker.error.contains("its own directory"), "\(worker.error)")
+        }
+        #expect(try machines.manifests(0) == before)
+        try machines.expectSame("second")
+    }
+
     @Test("fold the log if every snapshot is damaged, and keep what they have")
     func allDamaged() throws {
         let machines = try Machines("bids", trims: false)

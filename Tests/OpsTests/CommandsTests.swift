@@ -9,7 +9,8 @@ struct CommandsTests {
     private let ops = OpsDirectory()
     private let options: Set = [
         "--log", "--data", "--pipelines", "--until-end", "--partitions", "--metrics", "--member",
-        "--accept-partition-count", "--topic", "--topics", "--partition", "--from", "--to",
+        "--accept-partition-count", "--accept-missing-records", "--topic", "--topics",
+        "--partition", "--from", "--to",
         "--archive", "--follow", "--format", "--by", "--where", "--since", "--until", "--names",
         "--unmasked", "--quick", "--from-offset", "--from-time", "--help", "--partner", "--state",
         "--listen", "--reason", "--dry-run", "--beyond-stores", "--back", "--app", "--bundle",

@@ -19,6 +19,7 @@ struct MonitoringTests {
         "weir_collector_queue_records", "weir_collector_connections",
         "weir_collector_cut_off_total", "weir_part_failed", "weir_part_failures_total",
         "weir_broker_wait_seconds", "weir_wal_bytes",
+        "weir_snapshots_total", "weir_snapshot_failures_total", "weir_standby_partitions",
         "process_resident_memory_bytes", "process_cpu_seconds_total", "process_start_time_seconds",
     ]
 

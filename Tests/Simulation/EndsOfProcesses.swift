@@ -50,6 +50,8 @@ extension Simulation {
         case .changed(.logStartsLater) where isOf(trimmed, worker):
             cluster.cover(.startsLater)
             try worker.moveStoresAway()
+        case .changed(.beginningIsGone) where isOf(trimmed, worker):
+            worker.acceptsMissingRecords = true
         case .dedupeMemoryFull(let ids, let bound, _)
         where report.kinds.contains(.fewIDs) && bound <= Self.mostIDs && ids >= bound:
             cluster.cover(.memoryFull)

@@ -219,6 +219,8 @@ final class SimulatedWorker {
     var isStandby = false
     /// The number of partitions that its operator has accepted.
     var acceptedPartitionCount: Int32?
+    /// Whether its operator accepts that a new store lacks records that the log has lost.
+    var acceptsMissingRecords = false
     /// How long ids were remembered when its store was folded, by partition; empty where that never changes.
     var windows: [Int32: WindowsInForce] = [:]
 
@@ -278,6 +280,7 @@ final class SimulatedWorker {
             untilEnd: false, archive: archivePath.map { "sqlite:\($0)" })
         if isMember { options.partitions = nil }
         options.acceptPartitionCount = partitionCount
+        options.acceptMissingRecords = acceptsMissingRecords
         options.standby = isMember && isStandby
         let logger = Logger(label: name) { [sink = self.log as? any RecordSink] _ in
             CoveringLogHandler { sink?.cover($0) }

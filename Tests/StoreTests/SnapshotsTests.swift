@@ -131,7 +131,8 @@ struct SnapshotsTests {
         func take(_ partition: Int32) throws -> SnapshotManifest? {
             let writer =
                 try writers[partition]
-                ?? SnapshotWriter(machines.directory(partition), of: partition, in: store)
+                ?? SnapshotWriter(
+                    machines.directory(partition), of: partition, in: store, group: nil)
             writers[partition] = writer
             return try writer.take()
         }
@@ -149,7 +150,7 @@ struct SnapshotsTests {
             let copy = try store.restore(manifest, in: directory, over: copies[partition])
             copies[partition] = copy
             writers[partition] = try SnapshotWriter(
-                directory, of: partition, in: store, after: copy.sharedManifest)
+                directory, of: partition, in: store, group: nil, after: copy.sharedManifest)
         }
     }
 

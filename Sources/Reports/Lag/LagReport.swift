@@ -298,7 +298,7 @@ extension StreamLag {
     /// Describes a store with a next offset below the one that its group has committed.
     package static func setBack(_ nextOffset: Int64, _ committedOffset: Int64) -> String {
         "continues at \(nextOffset), but its group has committed \(committedOffset): if it is not being folded "
-            + "again and no other store is ahead, it is an older copy or has lost data "
+            + "again, is no copy of a standby, and no other store is ahead, it is an older copy or has lost data "
             + "(ops/runbooks/damaged-file.md)"
     }
 

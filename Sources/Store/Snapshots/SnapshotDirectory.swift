@@ -15,16 +15,19 @@ package struct SnapshotDirectory: Sendable {
     /// The newest snapshots that stay.
     private static let kept = 3
     /// The age from which files without a manifest are deleted: another machine may be writing them.
-    private static let unlistedSeconds: Double = 3600
+    private static let unlistedSeconds: Double = 300
+    /// In the names of files that are being written.
+    static let temporary = ".new-"
 
     /// - Parameter root: the directory of all snapshots.
     package init(root: String, stream: String, partition: Int32) {
         path = "\(root)/\(stream)/\(partition)"
     }
 
-    /// The files of manifests, the newest first. None without a directory.
+    /// The files of manifests, the newest first. None without a directory. Throws for one that cannot be read.
     package func manifests() throws(StoreError) -> [String] {
-        guard FileManager.default.fileExists(atPath: path) else { return [] }
+        var found = stat()
+        if stat(path, &found) != 0, errno == ENOENT { return [] }
         return try StoreError.naming("read", path) {
             try FileManager.default.contentsOfDirectory(atPath: path)
                 .filter { $0.hasPrefix(SnapshotManifest.prefix) && $0.hasSuffix(".json") }
@@ -142,9 +145,18 @@ package struct SnapshotDirectory: Sendable {
         return name
     }
 
-    func create() throws {
-        try FileManager.default.createDirectory(
-            atPath: path, withIntermediateDirectories: true)
+    /// Creates the directory. Throws `SnapshotFault` if another installation has its snapshots there.
+    func prepare(for manifest: SnapshotManifest) throws {
+        try StoreError.naming("write", path) {
+            try FileManager.default.createDirectory(
+                atPath: path, withIntermediateDirectories: true)
+        }
+        let other = try manifests().lazy.compactMap { try? self.manifest(named: $0) }
+            .first { !$0.isOfSameInstallation(as: manifest) }
+        guard let other else { return }
+        throw SnapshotFault(
+            "\(path) has snapshots of topic \(other.topic)\(other.group.map { " and group \($0)" } ?? ""), in \(other.logIdentity == manifest.logIdentity ? "the same log" : "another log"): give each installation its own directory in snapshots, or delete these if they are no longer needed"
+        )
     }
 
     /// Deletes the other snapshots at an offset and beyond.

@@ -22,6 +22,8 @@ package struct SnapshotManifest: Codable, Equatable, Sendable {
     package var stream: String
     package var topic: String
     package var logIdentity: String
+    /// The consumer group of the worker; nil for a hand-off.
+    package var group: String?
     package var partitionCount: Int32
     package var partition: Int32
     package var nextOffset: Int64
@@ -36,6 +38,7 @@ package struct SnapshotManifest: Codable, Equatable, Sendable {
     private enum CodingKeys: String, CodingKey {
         case version, schema, stream, topic
         case logIdentity = "log_identity"
+        case group
         case partitionCount = "partition_count"
         case partition
         case nextOffset = "next_offset"
@@ -46,13 +49,14 @@ package struct SnapshotManifest: Codable, Equatable, Sendable {
     }
 
     init(
-        schema: Int, stream: String, topic: String, logIdentity: String, partitionCount: Int32,
-        _ state: PartitionState, configuration: String?, keyCount: Int64
+        schema: Int, stream: String, topic: String, logIdentity: String, group: String?,
+        partitionCount: Int32, _ state: PartitionState, configuration: String?, keyCount: Int64
     ) {
         self.schema = schema
         self.stream = stream
         self.topic = topic
         self.logIdentity = logIdentity
+        self.group = group
         self.partitionCount = partitionCount
         partition = state.partition
         nextOffset = state.nextOffset
@@ -83,6 +87,14 @@ package struct SnapshotManifest: Codable, Equatable, Sendable {
     }
 
     static let prefix = "snapshot-"
+
+    /// Whether it is of the partition in the same log, for the same consumer group or a hand-off. Snapshots of others
+    /// have other numbers.
+    package func isOfSameInstallation(as other: SnapshotManifest) -> Bool {
+        (topic, logIdentity, partition) == (other.topic, other.logIdentity, other.partition)
+            && stream == other.stream
+            && (group == nil || other.group == nil || group == other.group)
+    }
 
     /// The bytes of the manifest, and its file's name, which contains their checksum.
     func encoded() throws -> (name: String, bytes: Data) {

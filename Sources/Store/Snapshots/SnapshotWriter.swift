@@ -10,6 +10,8 @@ package final class SnapshotWriter {
     private let directory: SnapshotDirectory
     private let reader: StoreReader
     private let partition: Int32
+    /// The consumer group of the worker; nil for a hand-off.
+    private let group: String?
     /// Nil if nobody notes them.
     private let changes: SegmentChanges?
     /// The last snapshot that this writer has taken. Without one, changes are unknown.
@@ -19,12 +21,14 @@ package final class SnapshotWriter {
 
     /// - Parameters:
     ///   - store: which its worker has opened.
+    ///   - group: the consumer group of the worker.
     ///   - last: the snapshot from which the partition was restored, with the same numbers of keys.
     package init(
         _ directory: SnapshotDirectory, of partition: Int32, in store: AggregateStore,
-        after last: SnapshotManifest? = nil
+        group: String?, after last: SnapshotManifest? = nil
     ) throws(StoreError) {
         self.last = last
+        self.group = group
         self.directory = directory
         self.partition = partition
         reader = try StoreReader(path: store.path)
@@ -37,6 +41,7 @@ package final class SnapshotWriter {
     ) throws(StoreError) {
         self.directory = directory
         self.partition = partition
+        group = nil
         reader = try StoreReader(path: path)
         changes = nil
     }
@@ -85,14 +90,14 @@ package final class SnapshotWriter {
         _ snapshot: StoreSnapshot, _ state: PartitionState, _ tables: SegmentTables
     ) throws -> SnapshotManifest {
         let db = snapshot.db
-        try directory.create()
         let origin = try Row.fetchOne(db, sql: "SELECT partition_count FROM store")
         var manifest = SnapshotManifest(
             schema: try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0,
             stream: snapshot.stream, topic: snapshot.topic, logIdentity: snapshot.logIdentity,
-            partitionCount: origin?["partition_count"] ?? 0, state,
+            group: group, partitionCount: origin?["partition_count"] ?? 0, state,
             configuration: try snapshot.configurationOfLastRecord(of: state)?.hash,
             keyCount: try tables.keyCount(db))
+        try directory.prepare(for: manifest)
         let changed = changes?.changes(of: partition) ?? ChangedSegments()
         var present: [String: SnapshotManifest.File] = [:]
         for file in last?.files ?? [] { present[file.segment] = file }
@@ -104,9 +109,13 @@ package final class SnapshotWriter {
                 }
                 if empty.contains(segment.name) { continue }
             }
-            let temporary = "\(directory.path)/\(segment.name).new-\(getpid())"
+            let temporary =
+                "\(directory.path)/\(segment.name)\(SnapshotDirectory.temporary)\(getpid())"
             let rows = try tables.rows(of: segment, partition: partition, in: db)
-            guard try SegmentFile.write(rows, from: db, to: temporary) > 0 else {
+            let count = try writing(temporary) {
+                try SegmentFile.write(rows, from: db, to: temporary)
+            }
+            guard count > 0 else {
                 unlink(temporary)
                 empty.insert(segment.name)
                 continue
@@ -114,6 +123,16 @@ package final class SnapshotWriter {
             manifest.files.append(try directory.add(temporary, of: segment))
         }
         return manifest
+    }
+
+    /// Names the file of a segment in errors, and not the store. Removes it after an error.
+    private func writing(_ path: String, _ body: () throws -> Int) throws -> Int {
+        do {
+            return try body()
+        } catch {
+            unlink(path)
+            throw StoreError(error, operation: "write", path: path)
+        }
     }
 
     private func hasChanged(
