@@ -19,11 +19,13 @@ extension EmbeddedLog {
     /// - Parameters:
     ///   - identity: of the topic in which the records were found.
     ///   - offsets: of the records. Offsets without a record, and erased ones, are skipped.
+    ///   - id: a digest of the id that is kept of a record; nil for none.
     ///   - didErase: called after each transaction with the number of emptied records.
     /// - Throws: `unknownTopic`, `unknownPartition`, `damagedRecord`; `backend` if the topic was recreated; and the
     ///   errors of every write.
     package func erase(
         topic: String, identity: String, partition: Int32, offsets: [Int64],
+        keeping id: (RecordView) -> String? = { _ in nil },
         didErase: (Int) -> Void = { _ in }
     ) throws(LogError) {
         let connection = try openForWriting()
@@ -45,7 +47,7 @@ extension EmbeddedLog {
                 return try chunk.reduce(0) { count, offset in
                     let topicPartition = TopicPartition(topic: topic, partition: partition)
                     let isErased = try Self.erase(
-                        db, offset, ref: row.ref, of: topicPartition, address: address)
+                        db, offset, ref: row.ref, of: topicPartition, address: address, id)
                     return count + (isErased ? 1 : 0)
                 }
             }
@@ -69,11 +71,10 @@ extension EmbeddedLog {
     /// Returns whether there was something to empty.
     private static func erase(
         _ db: Database, _ offset: Int64, ref: Int64, of topicPartition: TopicPartition,
-        address: String
+        address: String, _ id: (RecordView) -> String?
     ) throws -> Bool {
-        guard let headers = try headers(db, offset, ref: ref, of: topicPartition, address) else {
-            return false
-        }
+        guard let headers = try headers(db, offset, ref: ref, of: topicPartition, address, id)
+        else { return false }
         let position = EmbeddedSchema.position(ref: ref, offset: offset)
         let timestamp =
             try Int64.fetchOne(
@@ -95,7 +96,7 @@ extension EmbeddedLog {
     /// The headers of the emptied record; nil without a record, or if it is emptied already.
     private static func headers(
         _ db: Database, _ offset: Int64, ref: Int64, of topicPartition: TopicPartition,
-        _ address: String
+        _ address: String, _ id: (RecordView) -> String?
     ) throws -> [UInt8]? {
         let statement = try EmbeddedRecord.select(
             db, ref: ref, from: offset, hasChecksums: EmbeddedSchema.hasChecksums(db),
@@ -113,6 +114,7 @@ extension EmbeddedLog {
             headers: RecordHeaders(
                 encoded: record.headers ?? UnsafeRawBufferPointer(start: nil, count: 0)),
             value: record.value)
-        return ErasedRecord(view) == nil ? ErasedRecord.headers(erasing: view) : nil
+        return ErasedRecord(view) == nil
+            ? ErasedRecord.headers(erasing: view, id: id(view)) : nil
     }
 }

@@ -12,11 +12,14 @@ package struct ErasedRecord: Equatable, Sendable {
     package let valueBytes: Int
     /// SHA-256 of the value, as 64 hex digits.
     package let valueSHA256: String
+    /// A digest of the id by which the record's repetitions are recognised; empty for records of other kinds.
+    package let id: String
 
     /// The header with the fingerprint. It marks an erased record.
     package static let header: StaticString = "weir_erased"
     private static let digestHeader: StaticString = "weir_sha256"
     private static let lengthHeader: StaticString = "weir_bytes"
+    private static let idHeader: StaticString = "weir_id"
     /// Headers that stay: how the record counts, and which record it copies.
     private static let keptHeaders: [StaticString] = ["ce_type", "weir_origin"]
 
@@ -31,10 +34,13 @@ package struct ErasedRecord: Equatable, Sendable {
         }
         valueBytes = Int(text(Self.lengthHeader)) ?? 0
         valueSHA256 = text(Self.digestHeader)
+        id = text(Self.idHeader)
     }
 
     /// The headers of a record after its erasure, as `RecordHeaders` reads them.
-    package static func headers(erasing record: RecordView) -> [UInt8] {
+    ///
+    /// - Parameter id: a digest of the id by which the record's repetitions are recognised; nil if there is none.
+    package static func headers(erasing record: RecordView, id: String? = nil) -> [UInt8] {
         var headers: [OutgoingRecord.Header] = keptHeaders.compactMap { name in
             record.headers.first(named: name).map { .init(name: "\(name)", value: Array($0)) }
         }
@@ -46,6 +52,7 @@ package struct ErasedRecord: Equatable, Sendable {
             .init("\(digestHeader)", hash.finalize().hexDigits),
             .init("\(lengthHeader)", "\(value.count)"),
         ]
+        if let id { headers.append(.init("\(idHeader)", id)) }
         return RecordHeaders.encode(headers)
     }
 

@@ -94,6 +94,7 @@ struct WeirCommand: ParsableCommand {
 
     private static func run(_ arguments: [String]) -> Int32 {
         do {
+            try requireNoKey(arguments)
             try requireCommands(arguments)
             var command = try parseAsRoot(joiningNegativeNumbers(arguments))
             try command.run()
@@ -104,6 +105,14 @@ struct WeirCommand: ParsableCommand {
                 return 0
             }
             return report(commandError(error, arguments))
+        }
+    }
+
+    /// Throws if an argument has the content of a private key, for example instead of the path of its file: errors
+    /// would print it.
+    private static func requireNoKey(_ arguments: [String]) throws(CommandError) {
+        guard !arguments.contains(where: { $0.contains("PRIVATE KEY-----") }) else {
+            throw .usage("an argument is a private key: give the path of its file, not its content")
         }
     }
 

@@ -264,4 +264,36 @@ struct ErasureTests {
             #expect(!subject.isIn(text))
         }
     }
+
+    @Test("a UUID is found after escapes of URLs, and without its hyphens")
+    func forms() throws {
+        let id = ErasureWorkspace.person
+        let subject = try ErasureSubject(.install, id)
+        let bare = id.replacing("-", with: "").lowercased()
+        for text in ["idfv%3D\(id)%26x", "idfv%3d\(bare)", "{\"idfv\":\"\(bare)\"}"] {
+            #expect(subject.isIn(text))
+            #expect(subject.isIn(Data(text.utf8).base64EncodedString()))
+        }
+        for text in ["D\(id)", "3D\(id)", "%3G\(bare)", "\(bare)0"] {
+            #expect(!subject.isIn(text))
+        }
+    }
+
+    @Test("the search for copies keeps the locks of the log: other programs must not truncate it")
+    func locks() throws {
+        let log = try workspace.openLog()
+        let path = "\(workspace.path)/log.sqlite"
+        func isLocked() throws -> Bool {
+            var found = stat()
+            #expect(stat(path + "-shm", &found) == 0)
+            return try String(contentsOfFile: "/proc/locks", encoding: .utf8).contains(
+                ":\(found.st_ino) ")
+        }
+        _ = try log.topics()
+        #expect(try isLocked())
+        var erasure = try place.erasure(in: log, others: [workspace.path])
+        erasure.isBackup = { _ in false }
+        _ = try erasure.run()
+        #expect(try isLocked())
+    }
 }

@@ -50,6 +50,31 @@ struct EraseCommandTests {
         #expect(check.output.contains("3 records of the log are undamaged"), "\(check.output)")
     }
 
+    @Test("names the incremental backups with records, until newer ones have replaced them")
+    func incrementalBackups() throws {
+        let backups = "\(files.path)/backups"
+        func backUp(_ more: [String] = []) throws {
+            let run = try Program.run(
+                "weir",
+                ["backup", backups, "--incremental", "--data", files.path + "/data"] + more)
+            #expect(run.status == 0, "\(run.error)")
+        }
+        func erase(_ more: [String]) throws -> Program {
+            try Program.run(
+                "weir",
+                ["erase", "--install", Self.person, "--data", files.path + "/data", "--also"]
+                    + [files.path] + more)
+        }
+        try backUp()
+        let first = try erase(["--reason", "request 4711"])
+        #expect(first.status == 0, "\(first.error)")
+        let lines = first.output.split(separator: "\n").filter { $0.hasPrefix("copy") }
+        #expect(lines.count == 1 && lines[0].contains("weir backup prune \(backups) --keep 1"))
+        try backUp(["--keep", "1"])
+        let again = try erase(["--dry-run"])
+        #expect(again.output == "nothing found\n", "\(again.output)")
+    }
+
     @Test("is refused without one id, without a reason, and with the id in the reason")
     func usage() throws {
         for arguments in [

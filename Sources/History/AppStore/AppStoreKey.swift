@@ -1,4 +1,5 @@
 import Crypto
+import DatabaseFiles
 import Foundation
 import JSON
 import Wording
@@ -13,6 +14,9 @@ package struct AppStoreKey: Sendable {
         /(?:SubscriptionKey|AuthKey)_([A-Za-z0-9]+)\.p8/
     }
 
+    /// The most characters of an id in a message or request: a key in its place would be longer.
+    private static let longestID = 64
+
     /// The key id of App Store Connect.
     package let id: String
     private let issuerID: String
@@ -24,11 +28,15 @@ package struct AppStoreKey: Sendable {
     ///   - id: the key id; nil for the id in the name of the file.
     ///   - issuerID: the issuer id of the team.
     package init(path: String, id: String?, issuerID: String) throws(AppStoreKeyFault) {
+        // These values are printed or sent, so a key must not be among them.
+        guard !path.contains("PRIVATE KEY-----"), !path.contains("\n") else { throw .contentAsPath }
+        guard Self.isID(issuerID) else { throw .badID("--issuer-id") }
+        if let id, !Self.isID(id) { throw .badID("--key-id") }
         let text: String
         do {
-            text = try String(contentsOfFile: path, encoding: .utf8)
+            text = try RegularFile.text(of: path)
         } catch {
-            throw .unreadable(path: path)
+            throw .unreadable(path: path, error)
         }
         guard let key = try? P256.Signing.PrivateKey(pemRepresentation: text) else {
             throw .notAKey(path: path)
@@ -40,6 +48,12 @@ package struct AppStoreKey: Sendable {
         self.id = id
         self.issuerID = issuerID
         self.key = key
+    }
+
+    /// Whether a text has the form of ids of App Store Connect: letters, digits and hyphens.
+    private static func isID(_ text: String) -> Bool {
+        (1...longestID).contains(text.utf8.count)
+            && text.utf8.allSatisfy { $0.isASCIILetterOrDigit || $0 == UInt8(ascii: "-") }
     }
 
     /// A JSON Web Token for a request about an app.
@@ -67,15 +81,23 @@ package struct AppStoreKey: Sendable {
 
 /// Why a file is not usable as a key of the App Store Server API.
 package enum AppStoreKeyFault: OperatorError, Equatable {
-    case unreadable(path: String)
+    case unreadable(path: String, RegularFileError)
+    /// The content of a key instead of its path. It is not printed.
+    case contentAsPath
+    /// The option has no id of App Store Connect. Its value is not printed.
+    case badID(String)
     case notAKey(path: String)
     /// The name of the file does not contain the key id, and it was not given.
     case noID(path: String)
 
     package var description: String {
         switch self {
-        case .unreadable(let path):
-            "cannot read the key file \(path): give the .p8 file that App Store Connect offered for download"
+        case .unreadable(let path, let error):
+            "the key file \(path) \(error), or give the .p8 file that App Store Connect offered for download"
+        case .contentAsPath:
+            "--key-file is not a path: give the path of the .p8 file, and not its content"
+        case .badID(let option):
+            "\(option) is not an id of App Store Connect, which has letters, digits and hyphens: copy it from there"
         case .notAKey(let path):
             "\(path) is not a private key in PEM on P-256: give the .p8 file of an In-App Purchase key from App Store Connect"
         case .noID(let path):
@@ -83,5 +105,10 @@ package enum AppStoreKeyFault: OperatorError, Equatable {
         }
     }
 
-    package var isUsage: Bool { if case .noID = self { true } else { false } }
+    package var isUsage: Bool {
+        switch self {
+        case .noID, .contentAsPath, .badID: true
+        case .unreadable, .notAKey: false
+        }
+    }
 }

@@ -170,12 +170,12 @@ package final class AppStoreServerAPI {
                     payloads.append(Array(payload))
                 }
             }
-            guard value.member("hasMore")?.boolean == true else {
+            let next = value.member("paginationToken")?.string
+            // Without the member, only the token says whether there is another page.
+            guard value.member("hasMore")?.boolean ?? (next?.isEmpty == false) else {
                 return Page(payloads: payloads, token: nil)
             }
-            guard let next = value.member("paginationToken")?.string, !next.isEmpty else {
-                return nil
-            }
+            guard let next, !next.isEmpty else { return nil }
             return Page(payloads: payloads, token: String(decoding: next, as: UTF8.self))
         }
         // The same page would follow endlessly.
@@ -194,6 +194,8 @@ package final class AppStoreServerAPI {
             let code = value.member("errorCode")?.number?.asInteger
             let number = if case .exact(let code)? = code { "\(code) " } else { "" }
             let text = String(decoding: message.prefix(300), as: UTF8.self)
+            // A server that quotes the request would quote the token, which begins with this.
+            guard !text.contains("eyJ") else { return nil }
             return number + (text.hasSuffix(".") ? String(text.dropLast()) : text)
         }
         return "\(address) answered \(status)" + (words.map { ": \($0)" } ?? "")
@@ -221,8 +223,10 @@ enum AppStoreAPIFault: OperatorError, Equatable {
             "--base-url '\(address)' is not possible: write https://HOST, or http:// with an address of this machine"
         case .denied(let words, let keyID, let bundleID):
             "\(words): it does not accept the token. Check that the key \(keyID) is an active In-App Purchase key of the team of \(bundleID), that --key-id and --issuer-id belong to it, that the app has a version in the App Store (before that, use --environment Sandbox), and the clock of this machine"
-        case .refused(let words), .tokenRefused(let words):
-            "\(words): compare --since, --until, --bundle-id and --environment with the app in App Store Connect"
+        case .refused(let words):
+            "\(words): compare --since, --until, --bundle-id and --environment with the app in App Store Connect, and --base-url if you gave it"
+        case .tokenRefused(let words):
+            "\(words): it refused the token of the next page twice, run again later"
         case .limited(let words, let until):
             "\(words): requests are limited until \(until), run again then"
         case .noAnswer(let words): "\(words): run again later"

@@ -1,4 +1,3 @@
-import Crypto
 import Engine
 import EventLog
 import Foundation
@@ -10,7 +9,7 @@ import Streams
 /// Compares the App Store's history of notifications with a log, and appends those that the log lacks.
 ///
 /// A notification is present if the log has it with valid signatures, or if a store remembers it permanently: retention
-/// may have removed its record. It is present too if its record was erased: it is recognised by the digest of its bytes.
+/// may have removed its record. It is present too if its record was erased: the digest of its id has stayed.
 ///
 /// The run requests the history day by day, and appends the missing notifications of a day before it requests the next
 /// one. A run that ends early leaves the rest to the next run.
@@ -35,9 +34,11 @@ package struct NotificationReconciliation {
         case compared(listed: Int, missing: Int, upTo: Int64)
     }
 
-    /// A missing notification.
+    /// A notification that the log does not have.
     private struct Candidate {
         let notification: IdentifiedNotification
+        /// Why it must not be appended; nil if it is to be.
+        let refusal: String?
         /// The body of Apple's request.
         let body: [UInt8]
     }
@@ -92,6 +93,11 @@ package struct NotificationReconciliation {
         logged = LoggedNotifications()
         let logReader = try log.reader(topic: topic, group: nil)
         (stores, result.notices) = try Self.stores(directories, of: logReader)
+        if stores.isEmpty, result.notices.isEmpty {
+            result.notices.append(
+                "\(directories.joined(separator: ", ")) has no store of store notifications, so only the log tells which ones are present. Those that retention has removed, or that were erased on Kafka, count as missing: give the --data of the worker"
+            )
+        }
         try readLog(logReader)
     }
 
@@ -109,7 +115,8 @@ package struct NotificationReconciliation {
             try flush(writer)
             progress(
                 .compared(
-                    listed: listed.count, missing: result.missing.count, upTo: window.upperBound))
+                    listed: listed.count, missing: result.missing.count + result.appended.count,
+                    upTo: window.upperBound))
         }
         if !question.onlyFailures {
             // The history may not list what was signed just now.
@@ -122,7 +129,7 @@ package struct NotificationReconciliation {
     }
 
     /// The number of records that are appended so far.
-    package var appended: Int { result.appended }
+    package var appended: Int { result.appended.count }
 
     /// The days of the period with margins, in order. Each overlaps the previous one.
     private var windows: [Range<Int64>] {
@@ -156,7 +163,7 @@ package struct NotificationReconciliation {
             {
                 let record = batch[index]
                 if record.value == nil, let erased = ErasedRecord(record) {
-                    logged.add(erased)
+                    logged.addErased(erased.id)
                 }
                 guard let found else { continue }
                 logged.add(found, partition: record.partition, offset: record.offset)
@@ -228,7 +235,9 @@ package struct NotificationReconciliation {
             listed.insert(found.id).inserted
         else { return }
         result.add(listed: found)
-        if logged.isPresent(found.id) { return result.add(present: found) }
+        if logged.isPresent(found.id) || logged.isErased(found.id) {
+            return result.add(present: found)
+        }
         let reason: String? =
             if found.bundleID != scope.bundleID {
                 "its bundleId is '\(found.bundleID)'"
@@ -237,13 +246,8 @@ package struct NotificationReconciliation {
             } else {
                 found.distrust?.description
             }
-        if let reason {
-            result.add(refused: found, day: found.signedAtMilliseconds, reason)
-        } else {
-            let body = Self.body(payload)
-            guard !logged.isErased(body) else { return result.add(present: found) }
-            candidates.append(Candidate(notification: found, body: body))
-        }
+        candidates.append(
+            Candidate(notification: found, refusal: reason, body: Self.body(payload)))
     }
 
     /// The body of Apple's request with a JWS.
@@ -265,7 +269,7 @@ package struct NotificationReconciliation {
             remembered.formUnion(
                 try store.snapshot(verifying: false) { try $0.remembered(among: ids) })
         }
-        let missing = candidates.filter { !remembered.contains($0.notification.id) }
+        let others = candidates.filter { !remembered.contains($0.notification.id) }
             .sorted {
                 ($0.notification.signedAtMilliseconds, $0.notification.id)
                     < ($1.notification.signedAtMilliseconds, $1.notification.id)
@@ -275,20 +279,24 @@ package struct NotificationReconciliation {
         }
         candidates.removeAll(keepingCapacity: true)
         var records: [OutgoingRecord] = []
-        for candidate in missing {
+        for candidate in others {
+            let found = candidate.notification
+            if let refusal = candidate.refusal {
+                result.add(refused: found, day: found.signedAtMilliseconds, refusal)
+                continue
+            }
             do throws(Rejection) {
                 records.append(try record(candidate))
-                result.add(missing: candidate.notification)
+                result.add(missing: found)
             } catch {
                 result.add(
-                    refused: candidate.notification,
-                    day: candidate.notification.signedAtMilliseconds,
+                    refused: found, day: found.signedAtMilliseconds,
                     "\(error.reason.name): \(error.detail)")
             }
         }
         guard let writer, !records.isEmpty else { return }
         try writer.append(records)
-        result.appended += records.count
+        result.noteAppended()
     }
 
     /// The record that the collector would have appended for the request, except for id and source.
@@ -317,15 +325,12 @@ struct LoggedNotifications {
     private var entries: [RecordID: Entry] = [:]
     private var texts: [UInt8] = []
     private var distrusts: [RecordID: IdentifiedNotification.Distrust] = [:]
-    /// SHA-256 in hex of the values of erased records.
+    /// Digests of the ids of erased records.
     private var erased: Set<String> = []
 
-    mutating func add(_ record: ErasedRecord) { erased.insert(record.valueSHA256) }
+    mutating func addErased(_ id: String) { erased.insert(id) }
 
-    /// Whether a record with this value was erased.
-    func isErased(_ value: [UInt8]) -> Bool {
-        !erased.isEmpty && erased.contains(SHA256.hash(data: value).hexDigits)
-    }
+    func isErased(_ id: RecordID) -> Bool { !erased.isEmpty && erased.contains(id.hexDigits) }
 
     mutating func add(_ found: IdentifiedNotification, partition: Int32, offset: Int64) {
         guard entries[found.id].map({ !$0.isTrusted && found.distrust == nil }) ?? true else {

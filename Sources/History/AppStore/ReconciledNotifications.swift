@@ -7,7 +7,7 @@ package struct ReconciledNotifications: Sendable {
     package enum Status: String, Sendable {
         /// The log has every notification that Apple lists.
         case complete
-        /// Some are missing, also after the run.
+        /// After the run, some are missing or refused.
         case incomplete
         /// The period covers only a part of the day.
         case partial
@@ -21,12 +21,18 @@ package struct ReconciledNotifications: Sendable {
         package let name: String
         package fileprivate(set) var listed = 0
         package fileprivate(set) var present = 0
-        /// Those that can be appended.
+        /// Those that the log lacked and the run appended.
+        package fileprivate(set) var appended = 0
+        /// Those that the log lacks after the run.
         package fileprivate(set) var missing = 0
-        /// Those that are missing too, and must not be appended.
+        /// Those that it lacks too, and that must not be appended.
         package fileprivate(set) var refused = 0
         package fileprivate(set) var surplus = 0
-        package fileprivate(set) var status = Status.complete
+        fileprivate var judgement = Status.complete
+
+        package var status: Status {
+            missing > 0 || refused > 0 ? .incomplete : judgement
+        }
     }
 
     package struct Missing: Sendable {
@@ -56,11 +62,12 @@ package struct ReconciledNotifications: Sendable {
     package let question: NotificationReconciliation.Question
     /// All days of the period, in order.
     package private(set) var days: [Day]
+    /// Those that the log lacks after the run.
     package private(set) var missing: [Missing] = []
+    /// Those that it lacked before the run.
+    package private(set) var appended: [Missing] = []
     package private(set) var refused: [Refused] = []
     package private(set) var surplus: [Surplus] = []
-    /// The number of missing ones that were appended.
-    package internal(set) var appended = 0
     package internal(set) var notices: [String] = []
     private let firstDay: Int64
 
@@ -73,14 +80,14 @@ package struct ReconciledNotifications: Sendable {
             var day = Day(name: String(UTC.text(milliseconds: number * length).prefix(10)))
             let isWhole =
                 number * length >= period.lowerBound && (number + 1) * length <= period.upperBound
-            day.status =
+            day.judgement =
                 question.onlyFailures ? .unjudged : isWhole ? .complete : .partial
             days.append(day)
         }
     }
 
-    /// Whether notifications are missing after the run.
-    package var isLacking: Bool { missing.count > appended || !refused.isEmpty }
+    /// Whether notifications are missing or refused after the run.
+    package var isLacking: Bool { !missing.isEmpty || !refused.isEmpty }
 
     mutating func add(listed found: IdentifiedNotification) {
         change(found.signedAtMilliseconds) { $0.listed += 1 }
@@ -93,11 +100,19 @@ package struct ReconciledNotifications: Sendable {
     mutating func add(missing found: IdentifiedNotification) {
         missing.append(
             Missing(uuid: found.uuid, signedAtMilliseconds: found.signedAtMilliseconds))
-        let isDryRun = question.isDryRun
-        change(found.signedAtMilliseconds) { day in
-            day.missing += 1
-            if isDryRun { day.status = .incomplete }
+        change(found.signedAtMilliseconds) { $0.missing += 1 }
+    }
+
+    /// All missing ones were appended.
+    mutating func noteAppended() {
+        for found in missing {
+            change(found.signedAtMilliseconds) { day in
+                day.missing -= 1
+                day.appended += 1
+            }
         }
+        appended += missing
+        missing = []
     }
 
     /// - Parameter day: an instant of the day in milliseconds since 1970.
@@ -106,10 +121,7 @@ package struct ReconciledNotifications: Sendable {
             Refused(
                 uuid: found?.uuid, signedAtMilliseconds: found?.signedAtMilliseconds,
                 reason: reason))
-        change(day) { day in
-            day.refused += 1
-            day.status = .incomplete
-        }
+        change(day) { $0.refused += 1 }
     }
 
     mutating func add(surplus found: Surplus) {

@@ -23,6 +23,8 @@ package struct Erasure {
     package var onProgress: (Int) -> Void = { _ in }
     /// Whether a directory is a backup.
     package var isBackup: (String) -> Bool = { _ in false }
+    /// Whether a directory has parts of databases: `records(inCopy:)` counts in databases that are put together.
+    package var hasParts: (String) -> Bool = { _ in false }
     /// How long to wait until workers release their stores, and until a collector has read the notice.
     package var patience = Duration.seconds(30)
 
@@ -91,10 +93,15 @@ package struct Erasure {
         return findings
     }
 
+    /// The number of records and states of the person in a database.
+    package func records(inCopy path: String) throws -> Int {
+        try ErasureFiles.records(of: subject, inCopy: path)
+    }
+
     private func files(_ others: [String]) throws -> ErasureFiles {
         try ErasureFiles(
             subject, log: log, directories: directories, others: others,
-            snapshots: try snapshotDirectories(), isBackup: isBackup)
+            snapshots: try snapshotDirectories(), isBackup: isBackup, hasParts: hasParts)
     }
 
     /// The directories of snapshots of all streams.
@@ -208,11 +215,27 @@ package struct Erasure {
 
     private func empty(_ found: [ErasureFindings.Records]) throws {
         guard let embedded else { return }
+        let notifications = try notificationReader()
         for records in found {
             try embedded.erase(
                 topic: records.topic, identity: records.identity, partition: records.partition,
-                offsets: records.records.map(\.offset), didErase: onProgress)
+                offsets: records.records.map(\.offset),
+                keeping: { record in
+                    records.topic == notifications?.topic
+                        ? notifications?.reader.id(of: record)?.hexDigits : nil
+                }, didErase: onProgress)
         }
+    }
+
+    /// Reads the ids of store notifications, which stay: Apple lists notifications for months, and an erased one must
+    /// not be appended again. Nil if the stream is not configured.
+    private func notificationReader() throws -> (topic: String, reader: NotificationReader)? {
+        guard StoreNotificationsFold.isConfigured(in: pipelines) else { return nil }
+        return (
+            try StoreNotificationsFold.file(in: pipelines).settings.topic,
+            try NotificationReader(
+                try StoreNotificationsFold.rules(in: pipelines), threadCount: 1)
+        )
     }
 
     /// Erases records that were appended during the erasure, for example by a collector that had not read the notice.

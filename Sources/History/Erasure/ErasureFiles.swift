@@ -33,23 +33,28 @@ struct ErasureFiles {
     private var unread: [ErasureFindings.Copy] = []
 
     private static let header = Array("SQLite format 3\0".utf8)
+    /// The endings of what SQLite writes beside a database.
+    private static let besides = ["-wal", "-shm", "-journal"]
 
     /// - Parameters:
     ///   - others: files and directories with copies.
     ///   - isBackup: whether a directory is a backup.
+    ///   - hasParts: whether a directory has parts of databases, which are not looked at.
     init(
         _ subject: ErasureSubject, log: any LogBackend, directories: [String], others: [String],
-        snapshots: [String], isBackup: (String) -> Bool
+        snapshots: [String], isBackup: (String) -> Bool, hasParts: (String) -> Bool
     ) throws {
         self.subject = subject
         self.log = log
         var seen: Set<String> = []
-        if case .sqlite(let path)? = try? LogAddress(log.address) { seen.insert(Self.real(path)) }
+        if let path = (try? LogAddress(log.address))?.path { seen.insert(Self.real(path)) }
         for (root, isData) in directories.map({ ($0, true) })
             + (snapshots + others).map({ ($0, false) })
         {
-            for path in try Self.databases(at: root, isNamed: others.contains(root))
-            where seen.insert(Self.real(path)).inserted {
+            let paths = try Self.files(
+                at: root, isNamed: others.contains(root), exceptBelow: hasParts)
+            for path in paths
+            where seen.insert(Self.real(path)).inserted && Self.isDatabase(path) {
                 add(path, below: root, isData: isData, isBackup: isBackup)
             }
         }
@@ -95,7 +100,9 @@ struct ErasureFiles {
         var copies = unread
         for file in files {
             do {
-                let count = try count(file)
+                let isErased = file.data != nil && [.store, .installs].contains(file.content)
+                let count =
+                    isErased ? 0 : try Self.records(of: subject, in: file.content, at: file.path)
                 guard count > 0 else { continue }
                 copies.append(.init(path: file.path, records: count, remedy: file.remedy))
             } catch {
@@ -105,23 +112,30 @@ struct ErasureFiles {
         return copies
     }
 
-    /// The number of records or states in a copy; 0 for files that are erased.
-    private func count(_ file: File) throws -> Int {
-        switch file.content {
-        case .store where file.data != nil, .installs where file.data != nil, .other: return 0
+    /// The number of records and states in a database.
+    static func records(of subject: ErasureSubject, inCopy path: String) throws -> Int {
+        guard isDatabase(path) else { return 0 }
+        return try records(of: subject, in: content(of: path), at: path)
+    }
+
+    private static func records(
+        of subject: ErasureSubject, in content: Content, at path: String
+    ) throws -> Int {
+        switch content {
+        case .other: return 0
         case .store, .segment:
-            return try RefusedBytes(path: file.path).places(where: subject.isIn).count
-        case .installs: return try StoredInstalls.count(id: subject.id, at: file.path)
+            return try RefusedBytes(path: path).places(where: subject.isIn).count
+        case .installs: return try StoredInstalls.count(id: subject.id, at: path)
         case .log:
-            let copy = try EmbeddedLog(path: file.path, mode: .existing)
+            let copy = try EmbeddedLog(path: path, mode: .existing)
             var scan = ErasureScan(subject, in: copy)
             try scan.read(copy.topics())
             return scan.found.reduce(0) { $0 + $1.records.count }
         }
     }
 
-    /// Files of which pages that an earlier version has freed still contain the id as text. Pages that this version
-    /// frees are overwritten.
+    /// Files that still contain the id as text: in pages that an earlier version has freed, or as a part of a longer
+    /// word, which may be the id of another person. Pages that this version frees are overwritten.
     static func remains(
         of subject: ErasureSubject, in log: any LogBackend,
         _ installs: [ErasureFindings.Installs]
@@ -129,16 +143,12 @@ struct ErasureFiles {
         let logPath = (try? LogAddress(log.address))?.path
         let ids = Set([subject.id, subject.id.uppercased(), subject.id.lowercased()])
         return ([logPath].compactMap(\.self) + installs.map(\.path)).filter { path in
-            let url = URL(fileURLWithPath: path)
-            guard let bytes = try? Data(contentsOf: url, options: .alwaysMapped) else {
-                return false
-            }
-            return ids.contains { bytes.range(of: Data($0.utf8)) != nil }
+            OpenDatabaseBytes.contain(ids, at: path)
         }.map {
             .init(
                 path: $0, records: 0,
                 remedy:
-                    "free pages of an earlier version contain the id, until new records overwrite them"
+                    "contains the id as a part of a longer word, or in free pages of an earlier version"
             )
         }
     }
@@ -203,8 +213,10 @@ struct ErasureFiles {
         return tables.contains("epochs") ? .store : .segment
     }
 
-    /// The databases in a file or directory, in order. A missing data directory has none.
-    private static func databases(at root: String, isNamed: Bool) throws -> [String] {
+    /// The files at a path or below it, in order. A missing data directory has none.
+    private static func files(
+        at root: String, isNamed: Bool, exceptBelow hasParts: (String) -> Bool
+    ) throws -> [String] {
         let files = FileManager.default
         var isDirectory: ObjCBool = false
         guard files.fileExists(atPath: root, isDirectory: &isDirectory) else {
@@ -212,10 +224,18 @@ struct ErasureFiles {
             throw CommandError.failure("no file or directory \(root): correct --also")
         }
         guard isDirectory.boolValue else { return [root] }
-        return (files.subpaths(atPath: root) ?? []).sorted().map { "\(root)/\($0)" }
-            .filter(isDatabase)
+        var paths: [String] = []
+        guard let found = files.enumerator(atPath: root), !hasParts(root) else { return [] }
+        for case let name as String in found {
+            let path = "\(root)/\(name)"
+            if hasParts(path) { found.skipDescendants() }
+            if !besides.contains(where: path.hasSuffix) { paths.append(path) }
+        }
+        return paths.sorted()
     }
 
+    /// Not to be called for a database that this process has open, nor for the files beside it: closing any of them
+    /// releases the locks of SQLite.
     private static func isDatabase(_ path: String) -> Bool {
         var found = stat()
         guard stat(path, &found) == 0, found.st_mode & S_IFMT == S_IFREG,

@@ -57,14 +57,20 @@ package struct ErasureFindings: Sendable {
     /// A file that still contains the records, and that Weir does not change.
     package struct Copy: Sendable {
         package let path: String
-        package let records: Int
-        package let remedy: String
+        package var records: Int
+        package var remedy: String
+
+        package init(path: String, records: Int, remedy: String) {
+            self.path = path
+            self.records = records
+            self.remedy = remedy
+        }
     }
 
     package internal(set) var records: [Records] = []
     package internal(set) var refused: [Refused] = []
     package internal(set) var installs: [Installs] = []
-    package internal(set) var copies: [Copy] = []
+    package var copies: [Copy] = []
     package init() {}
 
     package var isEmpty: Bool {

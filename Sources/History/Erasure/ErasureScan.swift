@@ -68,7 +68,10 @@ struct ErasureScan {
                 index.map { found[$0] }
                 ?? ErasureFindings.Records(
                     topic: topic.name, identity: topic.identity, partition: partition)
-            try read(place, from: starts[place], where: isWanted) { records.add($0) }
+            let known = Set(records.records.map(\.offset))
+            try read(place, from: starts[place], where: isWanted) { record in
+                if !known.contains(record.offset) { records.add(record) }
+            }
             guard !records.records.isEmpty else { continue }
             records.records.sort { $0.offset < $1.offset }
             if let index { found[index] = records } else { found.append(records) }

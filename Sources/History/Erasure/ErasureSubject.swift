@@ -1,4 +1,5 @@
 import EventLog
+import Foundation
 import JSON
 import Wording
 
@@ -47,16 +48,20 @@ package struct ErasureSubject: Sendable {
 
 /// Finds a text in bytes, ignoring ASCII case, also in Base64 within them.
 struct TextSearch: Sendable {
-    /// In lower case.
-    private let text: [UInt8]
+    /// In lower case: the text, and a UUID without its hyphens too.
+    private let texts: [[UInt8]]
     private let shortestRun: Int
 
     /// A signed notification has a payload with signed parts, each with a payload.
     private static let mostLayers = 4
 
     init(_ text: String) {
-        self.text = text.utf8.map(Self.lowercased)
-        shortestRun = (text.utf8.count * 4 + 2) / 3
+        let lowercased = text.utf8.map(Self.lowercased)
+        texts =
+            UUID(uuidString: text) == nil
+            ? [lowercased] : [lowercased, lowercased.filter { $0 != UInt8(ascii: "-") }]
+        let shortest = texts.map(\.count).min() ?? 0
+        shortestRun = (shortest * 4 + 2) / 3
     }
 
     func isIn(_ record: RecordView) -> Bool {
@@ -91,25 +96,39 @@ struct TextSearch: Sendable {
         return false
     }
 
-    /// Whether the text is there as a whole: not as a part of a longer word.
+    /// Whether a text is there as a whole: not as a part of a longer word.
     private func hasText(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        texts.contains { Self.has($0, bytes) }
+    }
+
+    private static func has(_ text: [UInt8], _ bytes: UnsafeRawBufferPointer) -> Bool {
         guard bytes.count >= text.count, let first = text.first else { return false }
         for start in 0...(bytes.count - text.count)
-        where Self.lowercased(bytes[start]) == first && isText(bytes, at: start) {
+        where lowercased(bytes[start]) == first && isText(text, bytes, at: start) {
             let end = start + text.count
-            guard start == 0 || !Self.isWord(bytes[start - 1]),
-                end == bytes.count || !Self.isWord(bytes[end])
+            guard start == 0 || !isWord(bytes[start - 1]) || isEscape(bytes, endingAt: start),
+                end == bytes.count || !isWord(bytes[end])
             else { continue }
             return true
         }
         return false
     }
 
-    private func isText(_ bytes: UnsafeRawBufferPointer, at start: Int) -> Bool {
-        for index in 0..<text.count where Self.lowercased(bytes[start + index]) != text[index] {
+    private static func isText(
+        _ text: [UInt8], _ bytes: UnsafeRawBufferPointer, at start: Int
+    ) -> Bool {
+        for index in 0..<text.count where lowercased(bytes[start + index]) != text[index] {
             return false
         }
         return true
+    }
+
+    /// Whether the bytes before an index are an escape of URLs such as `%3D`.
+    private static func isEscape(_ bytes: UnsafeRawBufferPointer, endingAt end: Int) -> Bool {
+        end >= 3 && bytes[end - 3] == UInt8(ascii: "%")
+            && bytes[end - 2..<end].allSatisfy {
+                (0x30...0x39).contains($0) || (0x61...0x66).contains($0 | 0x20)
+            }
     }
 
     /// Decodes digits of either variant, without padding.
@@ -167,7 +186,7 @@ package enum ErasureError: OperatorError, Equatable, Sendable {
     package var description: String {
         switch self {
         case .badID(let kind, let shortest, let longest):
-            "the \(kind.rawValue) id cannot be erased: give \(shortest) to \(longest) printable ASCII characters without quotes and backslashes. A shorter text would be found in records of others"
+            "the \(kind.rawValue) id cannot be erased: give \(shortest) to \(longest) printable ASCII characters, without spaces, quotes and backslashes. A shorter text would be found in records of others"
         case .idInReason:
             "--reason contains the id, which would stay in the operator's log: write the number of the request instead"
         case .keptByReader(let address):

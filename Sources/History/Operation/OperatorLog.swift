@@ -28,7 +28,7 @@ package struct OperatorLog: Sendable {
     package static let fileName = "operator-log.ndjson"
 
     package enum Kind: String, Sendable {
-        case requeue, retry, erase
+        case requeue, retry, erase, reconcile
     }
 
     package struct Entry: Equatable, Sendable {

@@ -16,6 +16,11 @@ package struct RecordID: Hashable, Comparable, Sendable {
     package static func < (left: RecordID, right: RecordID) -> Bool {
         (left.high, left.low) < (right.high, right.low)
     }
+
+    /// 32 digits.
+    package var hexDigits: String {
+        withUnsafeBytes(of: (high.bigEndian, low.bigEndian)) { $0.hexDigits }
+    }
 }
 
 /// Builds the tuple of an id: each part follows its length, so that different tuples give different bytes.

@@ -66,6 +66,12 @@ package final class NotificationReader: Sendable {
         }.finish().flatMap(\.self)
     }
 
+    /// The id of a notification of version 2, without verifying it; nil for other records.
+    package func id(of record: RecordView) -> RecordID? {
+        nonisolated(unsafe) let record = record
+        return decoders.begin(chunks: 1) { decoder, _ in decoder.id(of: record) }.finish()[0]
+    }
+
     /// The notifications of JWSs, in order; nil for texts that do not identify one.
     package func notifications(of texts: [[UInt8]]) -> [IdentifiedNotification?] {
         decoders.begin(chunks: texts.count) { decoder, index in
@@ -78,13 +84,25 @@ extension StoreNotificationsDecoder {
     fileprivate func notification(
         _ record: RecordView, _ scope: NotificationScope
     ) -> IdentifiedNotification? {
+        signedPayload(of: record).flatMap { notification($0, scope) }
+    }
+
+    fileprivate func id(of record: RecordView) -> RecordID? {
+        guard let text = signedPayload(of: record),
+            let payload = unverified(text, of: .notification, by: payloadParser),
+            let uuid = payload.value.member("notificationUUID")?.string, !uuid.isEmpty
+        else { return nil }
+        return idOfVersion2(uuid)
+    }
+
+    private func signedPayload(of record: RecordView) -> UnsafeRawBufferPointer? {
         let envelope = Envelope<StoreNotificationsEventType>(record)
         guard envelope.type == .notificationV2,
             let value = try? envelope.value(
                 of: record, parser: valueParser, maxRecordBytes: maxRecordBytes),
             let text = value.member("signedPayload")?.string
         else { return nil }
-        return notification(text, scope)
+        return text
     }
 
     /// Nil for a text that is not a JWS with id and time of signing, and outside of the scope.

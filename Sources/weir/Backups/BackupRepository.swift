@@ -62,6 +62,23 @@ struct BackupRepository {
             }
     }
 
+    /// The directories of incremental backups among some directories and below them.
+    static func all(below roots: [String]) -> [BackupRepository] {
+        roots.flatMap { root in
+            let repository = BackupRepository(root)
+            if repository.isThere { return [repository] }
+            guard let paths = FileManager.default.enumerator(atPath: root) else { return [] }
+            var found: [BackupRepository] = []
+            for case let name as String in paths {
+                let repository = BackupRepository("\(root)/\(name)")
+                guard repository.isThere else { continue }
+                found.append(repository)
+                paths.skipDescendants()
+            }
+            return found.sorted { $0.path < $1.path }
+        }
+    }
+
     // MARK: Locks
 
     /// Keeps other writers and readers away.
@@ -128,6 +145,21 @@ struct BackupRepository {
         }
         guard Self.sha256(bytes) == name else { throw PartFault("\(path) is damaged") }
         return bytes
+    }
+
+    /// Puts a file together from its parts, for the time of `body`, in the system's directory for temporary files.
+    func withFile<Result>(of parts: [String], _ body: (String) throws -> Result) throws -> Result {
+        let files = FileManager.default
+        let directory = files.temporaryDirectory.path + "/weir-\(UUID().uuidString)"
+        try files.createDirectory(
+            atPath: directory, withIntermediateDirectories: false,
+            attributes: [.posixPermissions: 0o700])
+        defer { try? files.removeItem(atPath: directory) }
+        let path = "\(directory)/file"
+        try NewFile.write(path) { write in
+            for part in parts { try write(try self.part(part)) }
+        }
+        return try body(path)
     }
 
     private static func sha256(_ bytes: Data) -> String { SHA256.hash(data: bytes).hexDigits }

@@ -19,6 +19,11 @@ struct BackupRestoration {
         let path = URL(fileURLWithPath: data).standardizedFileURL.path
         self.data = path
         work = "\(path).restoring-\(getpid())"
+        guard !BackupWriter.isInside(path, source.directory) else {
+            throw CommandError.usage(
+                "\(path) is inside the backup \(source.name), which must not change: give --data a directory elsewhere"
+            )
+        }
         try Self.requireEmpty(path)
     }
 

@@ -32,6 +32,14 @@ enum BackupSource {
         }
     }
 
+    /// The directory that contains the backup.
+    var directory: String {
+        switch self {
+        case .full(let directory, _): directory
+        case .incremental(let repository, _, _): repository.path
+        }
+    }
+
     /// What the backup is called in errors.
     var name: String {
         switch self {
@@ -50,8 +58,12 @@ enum BackupSource {
             try NewFile.write(path) { write in
                 switch self {
                 case .full(let source, _):
-                    let original = try FileHandle(
-                        forReadingFrom: URL(fileURLWithPath: "\(source)/\(file.name)"))
+                    guard let original = FileHandle(forReadingAtPath: "\(source)/\(file.name)")
+                    else {
+                        throw CommandError.failure(
+                            "cannot read \(source)/\(file.name): \(SystemRefusal.explanation()). weir backup verify names all faults of the backup"
+                        )
+                    }
                     defer { try? original.close() }
                     while let piece = try original.read(upToCount: 1 << 20), !piece.isEmpty {
                         try write(piece)

@@ -23,8 +23,8 @@ struct BackupVerification {
         manifest = try BackupManifest(directory: directory)
         nameUnlisted()
         // SQLite would use a foreign write-ahead log as part of a database.
-        guard faults.isEmpty else { return }
-        for file in manifest.files { check(file, isQuick: isQuick) }
+        let hasOthers = !faults.isEmpty
+        for file in manifest.files { check(file, isQuick: isQuick || hasOthers) }
         // Damaged files are not read further.
         guard faults.isEmpty, !isQuick else { return }
         checkOffsets()
@@ -50,6 +50,10 @@ struct BackupVerification {
         let path = path(file)
         show("checking \(file.name) ...")
         do {
+            guard access(path, F_OK) == 0 else {
+                faults.append("\(path) is missing. Take another backup")
+                return
+            }
             let (bytes, sha256) = try BackupManifest.hash(path)
             guard bytes == file.bytes, sha256 == file.sha256 else {
                 faults.append(

@@ -55,7 +55,7 @@ struct BackupWriter {
     }
 
     /// Whether a new directory would be created inside another one, after resolving links.
-    private static func isInside(_ target: String, _ source: String) -> Bool {
+    static func isInside(_ target: String, _ source: String) -> Bool {
         var target = URL(fileURLWithPath: target)
         var missing: [String] = []
         while access(target.path, F_OK) != 0, target.path != "/" {

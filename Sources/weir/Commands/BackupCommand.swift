@@ -79,6 +79,11 @@ struct BackupWriteCommand: ParsableCommand {
                 "--keep is for incremental backups: give --incremental too, or delete directories of full backups yourself"
             )
         }
+        let parent = URL(fileURLWithPath: directory).deletingLastPathComponent().path
+        guard FileManager.default.fileExists(atPath: parent) else {
+            throw CommandError.usage(
+                "\(parent) does not exist: mount the disk of the backups, or create the directory")
+        }
         let repository = BackupRepository(directory)
         guard isIncremental else {
             guard !repository.isThere else {
@@ -125,15 +130,20 @@ struct BackupVerifyCommand: ParsableCommand {
     var directory: String
     @Option(
         help: ArgumentHelp(
-            "Only this incremental backup (default: all of them, the newest one completely).",
+            "Only this incremental backup (WEIR_BACKUP; default: all of them, the newest one completely).",
             valueName: "name"))
     var at: String?
-    @Flag(help: "Only compare files and parts with their SHA-256: without a temporary copy.")
+    @Flag(
+        help: """
+            Only compare files and parts with their SHA-256: without a temporary copy. [WEIR_QUICK=1]
+            """)
     var quick = false
     @OptionGroup var format: ReportFormatOptions
 
-    func run() throws {
+    mutating func run() throws {
         let format = try format.chosen()
+        at = at ?? Environment()["WEIR_BACKUP"]
+        quick = try Environment().isSet("WEIR_QUICK", option: quick)
         let repository = BackupRepository(directory)
         let report = try Console.removingProgress {
             repository.isThere ? try verify(repository) : try verifyFull()
@@ -154,7 +164,8 @@ struct BackupVerifyCommand: ParsableCommand {
         let verification = try BackupVerification(
             directory: directory, isQuick: quick, show: Console.show(progress:))
         return BackupReport(
-            directory: directory, manifest: verification.manifest, faults: verification.faults)
+            directory: directory, manifest: verification.manifest, faults: verification.faults,
+            isQuick: quick)
     }
 
     private func verify(_ repository: BackupRepository) throws -> BackupReport {
@@ -166,6 +177,7 @@ struct BackupVerifyCommand: ParsableCommand {
             directory: directory, manifest: verification.complete?.manifest,
             faults: verification.faults)
         report.verified = verification.names
+        report.isQuick = quick
         return report
     }
 }
@@ -245,6 +257,8 @@ struct BackupReport: Report {
     var pruned: PrunedBackups?
     /// The names of verified incremental backups.
     var verified: [String]?
+    /// Whether only their SHA-256 were compared.
+    var isQuick = false
 
     var table: String {
         var lines: [String] = []
@@ -266,7 +280,10 @@ struct BackupReport: Report {
         if let pruned { lines.append(pruned.summary) }
         lines += faults?.map { "wrong: \($0.withoutControls)" } ?? []
         if faults?.isEmpty == true {
-            lines.append("all files are undamaged and consistent with each other")
+            lines.append(
+                isQuick
+                    ? "all files have their SHA-256"
+                    : "all files are undamaged and consistent with each other")
             if let verified {
                 lines.append("verified: \(verified.joined(separator: ", "))")
             } else if manifest?.checksum == nil {

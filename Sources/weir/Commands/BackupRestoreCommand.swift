@@ -34,7 +34,7 @@ struct BackupRestoreCommand: ParsableCommand {
     var source: String
     @Option(
         help: ArgumentHelp(
-            "The name of an incremental backup, see weir backup list (default: the newest one).",
+            "The name of an incremental backup, see weir backup list (WEIR_BACKUP; default: the newest one).",
             valueName: "name"))
     var at: String?
     @OptionGroup var data: DataOptions
@@ -42,14 +42,16 @@ struct BackupRestoreCommand: ParsableCommand {
     @OptionGroup var pipelines: PipelinesOptions
     @Flag(
         help:
-            "Do not read the topic partner-postbacks. Run weir backup revisions before you start workers or promote."
+            "Do not read the topic partner-postbacks. Run weir backup revisions before you start workers or promote. [WEIR_SKIP_REVISIONS=1]"
     )
     var skipRevisions = false
     @OptionGroup var access: FileAccessOptions
     @OptionGroup var format: ReportFormatOptions
 
-    func run() throws {
+    mutating func run() throws {
         let format = try format.chosen()
+        at = at ?? Environment()["WEIR_BACKUP"]
+        skipRevisions = try Environment().isSet("WEIR_SKIP_REVISIONS", option: skipRevisions)
         let target = try data.single("a backup is restored to one directory: give --data once")
         let repository = BackupRepository(source)
         let lock = repository.isThere ? try repository.lockToRead() : nil
@@ -60,6 +62,7 @@ struct BackupRestoreCommand: ParsableCommand {
         // Before the copy, which may take long.
         if case .kafka? = address { _ = try address.map(replaySource)?.openLog().topics() }
         var report = RestoreReport(backup: backup, data: target, log: log.log)
+        report.hasOwnLog = address == nil && !skipRevisions
         try Console.removingProgress {
             try restoration.run(show: Console.show(progress:)) { work in
                 guard !skipRevisions else { return }
@@ -79,6 +82,11 @@ struct BackupRestoreCommand: ParsableCommand {
         guard !skipRevisions else { return nil }
         guard case .sqlite(let path) = address, !FileManager.default.fileExists(atPath: path) else {
             return address
+        }
+        guard log.log == nil, Environment()["WEIR_LOG"] == nil else {
+            throw CommandError.usage(
+                "there is no log at \(address): correct --log, or leave it out to use the log in the backup"
+            )
         }
         let kinds = Set(manifest.files.map(\.kind))
         guard kinds.contains(.log) || !kinds.contains(.store) else {
@@ -197,6 +205,8 @@ struct RestoreReport: Report {
     let log: String?
     /// Nil if the topic was not read.
     var revisions: RevisionReading.Result?
+    /// Whether the revisions were read from the log in the backup.
+    var hasOwnLog = false
     var offsets: [Offset] = []
 
     init(backup: BackupSource, data: String, log: String?) {
@@ -230,6 +240,11 @@ struct RestoreReport: Report {
             "check the files and their log: \(command(["check"]))",
             "see what the log has after the backup: \(command(["lag"]))",
         ]
+        if hasOwnLog, offsets.contains(where: { $0.stream == emittingStream }) {
+            steps.append(
+                "revisions that partners received after the backup are only in the log of that time. If you still have it, restore again with --log sqlite:PATH. Otherwise do not promote with --emit before you have asked partners which revisions they have"
+            )
+        }
         if let revisions, revisions.recorded > 0 {
             steps.append(
                 "partners have documents that these stores did not publish. If you promoted a set after the backup, promote it or a new replay again: "
@@ -239,6 +254,9 @@ struct RestoreReport: Report {
             steps.append(
                 "read the revisions that partners have: \(command(["backup", "revisions"]))")
         }
+        let time = UTC.text(milliseconds: backup.manifest.atMilliseconds)
+        steps.append(
+            "erase again what was erased after \(time): weir actions of the old data lists it")
         return steps + ["start the programs"]
     }
 

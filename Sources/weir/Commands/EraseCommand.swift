@@ -70,11 +70,13 @@ struct EraseCommand: ParsableCommand {
         erasure.isBackup = {
             FileManager.default.fileExists(atPath: "\($0)/\(BackupManifest.fileName)")
         }
+        erasure.hasParts = { BackupRepository($0).isThere }
         let progress = EraseProgress()
         defer { progress.end() }
         erasure.onProgress = progress.add
-        let findings = try isDry ? erasure.find() : erase(erasure, subject, reason)
+        var findings = try isDry ? erasure.find() : erase(erasure, subject, reason)
         progress.end()
+        findings.copies += try incrementalBackups(erasure)
         try BufferedOutput.print(
             EraseReport(subject: subject, findings: findings, isDry: isDry), as: format)
         Console.write(findings.summary(isDry: isDry))
@@ -102,6 +104,41 @@ struct EraseCommand: ParsableCommand {
             return findings.summary(isDry: false)
         }
         return findings
+    }
+
+    /// The incremental backups that contain records. The databases of each are put together in a temporary directory,
+    /// one after the other.
+    private func incrementalBackups(_ erasure: Erasure) throws -> [ErasureFindings.Copy] {
+        var found: [ErasureFindings.Copy] = []
+        let places = try copies() + data.directories
+        for repository in BackupRepository.all(below: places) {
+            let lock = try repository.lockToRead()
+            defer { withExtendedLifetime(lock) {} }
+            var counts: [[String]: Int] = [:]
+            for name in try repository.names() {
+                var copy = ErasureFindings.Copy(
+                    path: "\(repository.path), backup \(name)", records: 0,
+                    remedy: "take a new backup, then weir backup prune \(repository.path) --keep 1")
+                do {
+                    for file in try repository.manifest(named: name).files {
+                        let parts = file.parts ?? []
+                        if counts[parts] == nil {
+                            counts[parts] = try repository.withFile(of: parts) {
+                                try erasure.records(inCopy: $0)
+                            }
+                        }
+                        copy.records += counts[parts] ?? 0
+                    }
+                } catch {
+                    copy.remedy =
+                        "it cannot be read, so it may contain records (\(error)): \(copy.remedy)"
+                    found.append(copy)
+                    continue
+                }
+                if copy.records > 0 { found.append(copy) }
+            }
+        }
+        return found
     }
 
     private func subject() throws -> ErasureSubject {

@@ -15,11 +15,11 @@ struct ReconcileCommand: ParsableCommand {
         commandName: "reconcile",
         abstract: "Compares the records of Weir with those of others.",
         discussion: """
-            postbacks compares the postbacks of networks with the copies of developers. It is the default, and \
-            needs no other service. store requests the App Store's history of notifications, and appends those \
-            that the log lacks.
+            The two commands have little in common. postbacks compares the postbacks of networks with the copies \
+            of developers: it only reads stores, and is the default. store requests the App Store's history of \
+            notifications, and appends those that the log lacks.
 
-              weir reconcile --since 2026-11-01
+              weir reconcile postbacks --since 2026-11-01
               weir reconcile store --since 7d --dry-run
             """,
         subcommands: [ReconcilePostbacksCommand.self, ReconcileStoreCommand.self],
@@ -39,10 +39,15 @@ struct ReconcilePostbacksCommand: GroupingCommand {
               weir reconcile postbacks --by ad_network_id --format csv
               weir reconcile postbacks --where campaign=5239 --records
 
+            Each line counts: matched; differing, where the copies have other values; missing_developer_copy and \
+            missing_network_copy, where one side has none; losing, which have no copy; and may_still_come, which \
+            are younger than the wait for the other copy. Most apps do not request copies, and then nearly all are \
+            missing_developer_copy.
+
             --records lists the postbacks that do not match, with the partition and offsets of their copies for \
             weir read and weir explain. Only trusted copies count; untrusted ones have their own columns. The \
             columns: hour, day, ad_network_id, campaign, app_id, source_app_id, sequence_index, \
-            catalog_campaign. docs/guides/analyse-campaigns.md has more.
+            has_source_identifier, catalog_campaign. docs/guides/analyse-campaigns.md has more.
             """)
 
     @OptionGroup var grouping: GroupingOptions
@@ -98,8 +103,8 @@ struct ReconcileStoreCommand: ParsableCommand {
             every notification that Apple lists for it. Apple keeps 180 days, and 30 days of the sandbox. You can \
             stop the command at any time and run it again: a repeated notification counts once.
 
-            The command ends with 1 if notifications are missing after the run. After --dry-run these are all \
-            missing ones. docs/guides/reconcile-store-notifications.md has more.
+            The command ends with 1 if notifications are missing or refused after the run. After --dry-run these \
+            are all missing ones. docs/guides/reconcile-store-notifications.md has more.
             """)
 
     @Option(
@@ -145,7 +150,7 @@ struct ReconcileStoreCommand: ParsableCommand {
                     "\(reason): retrying in \(max(1, milliseconds / 1000)) s")
             })
         let topic = try StoreNotificationsFold.file(in: pipelines).settings.topic
-        let result = try Console.removingProgress {
+        func reconcile() throws -> ReconciledNotifications {
             var run = try NotificationReconciliation(
                 question, api: api, rules: rules, log: log.open(.existing, data, self.pipelines),
                 topic: topic, directories: data.directories, nowMilliseconds: now,
@@ -160,6 +165,25 @@ struct ReconcileStoreCommand: ParsableCommand {
                     "\(fault) (\(counted(run.appended, "missing notification")) \(run.appended == 1 ? "is" : "are") in \(topic); the next run appends the others)"
                 )
             }
+        }
+        let result = try Console.removingProgress {
+            let directory = data.directories.first ?? "."
+            guard !question.isDryRun, FileManager.default.fileExists(atPath: directory) else {
+                return try reconcile()
+            }
+            var result: ReconciledNotifications?
+            let period = question.scope.period
+            try OperatorLog(directories: data.directories).record(
+                .reconcile,
+                of:
+                    "notifications of \(app.bundleID), \(app.environment.rawValue), from \(UTC.text(milliseconds: period.lowerBound)) to \(UTC.text(milliseconds: period.upperBound))",
+                by: .ofCommand
+            ) {
+                let found = try reconcile()
+                result = found
+                return StoreReconciliationReport.summary(of: found, topic: topic)
+            }
+            return try result ?? reconcile()
         }
         try BufferedOutput.print(StoreReconciliationReport(result: result), as: format)
         result.notices.forEach(Console.write)
@@ -203,8 +227,11 @@ struct ReconcileStoreCommand: ParsableCommand {
                 "--since \(UTC.text(milliseconds: start)) is too early: Apple keeps notifications of \(environment.rawValue) for \(days) days; write \(UTC.text(milliseconds: oldest + LogTime.dayMilliseconds).prefix(10)) or later"
             )
         }
-        return start..<end
+        // The oldest notifications would be gone while the log is read.
+        return max(start, oldest + Self.oldestHours * 3_600_000)..<end
     }
+
+    private static let oldestHours: Int64 = 1
 }
 
 /// The app in the App Store, and the key of its API.
@@ -303,11 +330,15 @@ struct StoreReconciliationReport: Report {
 
     /// The result in one line.
     static func summary(of result: ReconciledNotifications, topic: String) -> String {
-        let missing = counted(result.missing.count, "notification")
+        let isDryRun = result.question.isDryRun
+        let found = isDryRun ? result.missing : result.appended
+        let count = counted(found.count, "notification")
         var parts = [
-            result.question.isDryRun
-                ? "dry run: \(missing) would be appended to \(topic), none were"
-                : "appended \(counted(result.appended, "missing notification")) to \(topic)"
+            found.isEmpty
+                ? "no notification is missing in \(topic)"
+                : isDryRun
+                    ? "dry run: \(count) would be appended to \(topic), none were"
+                    : "appended \(count) to \(topic)"
         ]
         if !result.refused.isEmpty {
             parts.append("refused \(counted(result.refused.count, "notification"))")
@@ -318,23 +349,22 @@ struct StoreReconciliationReport: Report {
     var table: String {
         let days = TextTable(
             header: [
-                "day", "listed", "present", "missing", "refused", "surplus", "status",
+                "day", "listed", "present", "appended", "missing", "refused", "surplus", "status",
             ],
-            isNumber: [false, true, true, true, true, true, false],
+            isNumber: [false, true, true, true, true, true, true, false],
             rows: result.days.map { day in
                 [
-                    day.name, "\(day.listed)", "\(day.present)", "\(day.missing)",
-                    "\(day.refused)", surplus(of: day), day.status.rawValue,
+                    day.name, "\(day.listed)", "\(day.present)", "\(day.appended)",
+                    "\(day.missing)", "\(day.refused)", surplus(of: day), day.status.rawValue,
                 ]
             })
         return days.text
-            + list(
-                result.question.isDryRun ? "missing" : "appended", result.missing,
-                columns: ["signed", "notification_uuid"]
-            ) { [UTC.text(milliseconds: $0.signedAtMilliseconds), $0.uuid] }
+            + list("appended", result.appended)
+            + list("missing", result.missing)
             + list("refused", result.refused, columns: ["signed", "notification_uuid", "reason"]) {
                 [
-                    $0.signedAtMilliseconds.map { UTC.text(milliseconds: $0) } ?? "", $0.uuid ?? "",
+                    $0.signedAtMilliseconds.map { UTC.text(milliseconds: $0) } ?? "",
+                    Self.shortened($0.uuid ?? ""),
                     $0.reason,
                 ]
             }
@@ -343,10 +373,22 @@ struct StoreReconciliationReport: Report {
                 columns: ["signed", "notification_uuid", "partition", "offset", "signature"]
             ) {
                 [
-                    UTC.text(milliseconds: $0.signedAtMilliseconds), $0.uuid, "\($0.partition)",
+                    UTC.text(milliseconds: $0.signedAtMilliseconds), Self.shortened($0.uuid),
+                    "\($0.partition)",
                     "\($0.offset)", $0.distrust ?? "valid",
                 ]
             }
+    }
+
+    private func list(_ title: String, _ missing: [ReconciledNotifications.Missing]) -> String {
+        list(title, missing, columns: ["signed", "notification_uuid"]) {
+            [UTC.text(milliseconds: $0.signedAtMilliseconds), Self.shortened($0.uuid)]
+        }
+    }
+
+    /// An id of Apple has 36 characters. A forged one may have any number.
+    private static func shortened(_ uuid: String) -> String {
+        uuid.count > 40 ? "\(uuid.prefix(39))…" : uuid
     }
 
     /// Empty if surplus notifications are not searched for.
@@ -376,19 +418,21 @@ struct StoreReconciliationReport: Report {
             json.member("until", UTC.text(milliseconds: question.scope.period.upperBound))
             json.member("only_failures", question.onlyFailures)
             json.member("dry_run", question.isDryRun)
-            json.member("appended", result.appended)
             json.objects("days", result.days) { day, json in
                 json.member("day", day.name)
                 json.member("listed", day.listed)
                 json.member("present", day.present)
+                json.member("appended", day.appended)
                 json.member("missing", day.missing)
                 json.member("refused", day.refused)
                 json.member("surplus", question.onlyFailures ? nil : day.surplus)
                 json.member("status", day.status.rawValue)
             }
-            json.objects("missing", result.missing) { found, json in
-                json.member("notification_uuid", found.uuid)
-                json.member("signed", UTC.text(milliseconds: found.signedAtMilliseconds))
+            for (name, list) in [("appended", result.appended), ("missing", result.missing)] {
+                json.objects(name, list) { found, json in
+                    json.member("notification_uuid", found.uuid)
+                    json.member("signed", UTC.text(milliseconds: found.signedAtMilliseconds))
+                }
             }
             json.objects("refused", result.refused) { found, json in
                 json.member("notification_uuid", found.uuid)
