@@ -15,6 +15,9 @@ final class KafkaCommits {
     private var wanted: [Int32: GroupOffset] = [:]
     /// Why the last commit was not accepted; nil if it was.
     private var refusal: String?
+    /// When a refusal was last logged. Commits repeat several times a second.
+    private var lastNotice = ContinuousClock.now
+    private static let noticeInterval = Duration.seconds(60)
     private var lastTry = ContinuousClock.now
 
     private static let patienceMilliseconds: Int32 = 3_000
@@ -125,9 +128,12 @@ final class KafkaCommits {
             throw LogError(code, operation: "commit offsets to", address: client.address)
         default:
             // The partitions belong to another member, or the cluster is busy.
-            refusal = String(cString: rd_kafka_err2str(code))
-            client.events.logger.notice(
-                "offsets were not committed: \(String(cString: rd_kafka_err2str(code)))")
+            let reason = String(cString: rd_kafka_err2str(code))
+            if refusal != reason || lastNotice.duration(to: .now) > Self.noticeInterval {
+                client.events.logger.notice("offsets were not committed: \(reason)")
+                lastNotice = .now
+            }
+            refusal = reason
         }
     }
 }

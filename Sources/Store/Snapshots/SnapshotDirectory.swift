@@ -54,6 +54,13 @@ package struct SnapshotDirectory: Sendable {
         return found
     }
 
+    /// When a snapshot was written, in milliseconds since 1970; nil if that cannot be read.
+    package func takenMilliseconds(_ name: String) -> Int64? {
+        var found = stat()
+        guard stat("\(path)/\(name)", &found) == 0 else { return nil }
+        return Int64(found.st_mtim.tv_sec) * 1000 + Int64(found.st_mtim.tv_nsec) / 1_000_000
+    }
+
     package func manifest(named name: String) throws(SnapshotFault) -> SnapshotManifest {
         let bytes: Data
         do {

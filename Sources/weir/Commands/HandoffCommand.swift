@@ -194,9 +194,11 @@ struct HandoffListCommand: ParsableCommand {
                     let manifest = try directory.manifest(named: name)
                     do throws(SnapshotFault) {
                         try directory.verify(manifest)
-                        report.add(manifest, "usable")
+                        report.add(manifest, "usable", at: directory.takenMilliseconds(name))
                     } catch {
-                        report.add(manifest, "damaged: \(error)", isFault: true)
+                        report.add(
+                            manifest, "damaged: \(error)", isFault: true,
+                            at: directory.takenMilliseconds(name))
                     }
                 } catch {
                     report.add(stream, partition, "damaged: \(name): \(error)")
@@ -216,16 +218,21 @@ struct HandoffReport: Report {
         var partition: Int32
         var manifest: SnapshotManifest?
         var state: String
+        /// When the snapshot was written, in milliseconds since 1970.
+        var takenMilliseconds: Int64?
     }
 
     private(set) var lines: [Line] = []
     private(set) var hasFaults = false
 
-    mutating func add(_ manifest: SnapshotManifest, _ state: String, isFault: Bool = false) {
+    mutating func add(
+        _ manifest: SnapshotManifest, _ state: String, isFault: Bool = false,
+        at milliseconds: Int64? = nil
+    ) {
         lines.append(
             Line(
                 stream: manifest.stream, partition: manifest.partition, manifest: manifest,
-                state: state))
+                state: state, takenMilliseconds: milliseconds))
         hasFaults = hasFaults || isFault
     }
 
@@ -240,6 +247,7 @@ struct HandoffReport: Report {
             lines,
             [
                 .text("stream") { $0.stream }, .number("partition") { $0.partition },
+                .text("taken") { $0.takenMilliseconds.map { UTC.text(milliseconds: $0) } ?? "" },
                 .text("next offset") { $0.manifest.map { "\($0.nextOffset)" } ?? "" },
                 .text("records") { $0.manifest.map { "\($0.records)" } ?? "" },
                 .text("files") { $0.manifest.map { "\($0.files.count)" } ?? "" },
@@ -260,6 +268,7 @@ struct HandoffReport: Report {
                     json.member("files", manifest.files.count)
                     json.member("bytes", manifest.bytes)
                 }
+                json.member("taken_ms", line.takenMilliseconds)
                 json.member("state", line.state)
             }
         }
