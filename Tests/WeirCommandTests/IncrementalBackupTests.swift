@@ -316,6 +316,35 @@ struct BackupRestorationTests {
                 == ["data", "full"])
     }
 
+    @Test("a missing file is named, as a fault and when it is restored")
+    func missing() throws {
+        let log = "\(full)/log.sqlite"
+        try FileManager.default.removeItem(atPath: log)
+        try Data("x".utf8).write(to: URL(filePath: "\(full)/extra"))
+        let faults = try BackupVerification(directory: full) { _ in }.faults
+        #expect(faults.count == 2 && faults[1].contains("\(log) is missing"), "\(faults)")
+        #expect {
+            try restore(to: "\(workspace.path)/restored")
+        } throws: {
+            ($0 as? CommandError)?.explanation?.contains(log) == true
+        }
+    }
+
+    @Test("nothing is restored into the backup, and a log that is not there is an error")
+    func wrongPlaces() throws {
+        func status(_ arguments: [String]) throws -> Int32 {
+            try Program.run("weir", ["backup", "restore", full, "--data"] + arguments).status
+        }
+        #expect(try status(["\(full)/inside"]) == 64)
+        let restored = "\(workspace.path)/restored"
+        #expect(try status([restored, "--log", "sqlite:\(workspace.path)/no/log.sqlite"]) == 64)
+        #expect(!FileManager.default.fileExists(atPath: restored))
+        let missing = try Program.run(
+            "weir", ["backup", "\(workspace.path)/no/backup", "--data", data])
+        #expect(missing.status == 64 && missing.error.contains("mount the disk"))
+        #expect(try BackupVerification(directory: full) { _ in }.faults.isEmpty)
+    }
+
     @Test("the commands report what they did, as text and as JSON")
     func commands() throws {
         let backups = "\(workspace.path)/backups"
