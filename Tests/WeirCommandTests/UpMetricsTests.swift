@@ -33,6 +33,8 @@ struct UpMetricsTests {
         "weir_part_failures_total": [],
         "weir_partitions_assigned": [streams, deliveries],
         "weir_records_total": [streams, deliveries],
+        "weir_snapshot_failures_total": [streams],
+        "weir_snapshots_total": [streams],
         "weir_wal_bytes": [streams, deliveries, collector],
     ]
 
