@@ -233,7 +233,11 @@ package final class WorkerSnapshots {
                     "partition": "\(bounds.partition)", "next_offset": "\(state.nextOffset)",
                 ])
         }
-        for name in manifests(in: directory) {
+        let names = manifests(in: directory)
+        if names.isEmpty, state == nil, bounds.earliestOffset > 0 {
+            logger.warning("no snapshot in \(directory.path): is its disk mounted?")
+        }
+        for name in names {
             let start = ContinuousClock.now
             do throws(any Error) {
                 let manifest = try directory.manifest(named: name)

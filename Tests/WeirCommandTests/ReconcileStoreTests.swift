@@ -177,6 +177,11 @@ struct ReconcileStoreTests {
         let installation = try Installation(1)
         let apple = try AppStoreStandIn([])
         let arguments = try installation.arguments(apple)
+        let digits = apple.key.split(separator: "\n").filter { !$0.hasPrefix("-") }.joined()
+        var withDigits = arguments
+        withDigits[try #require(arguments.firstIndex(of: "--key-file")) + 1] = digits
+        let unreadable = try Program.run("weir", withDigits)
+        #expect(unreadable.status == 1 && !unreadable.error.contains(digits.prefix(30)))
         for option in ["--key-file", "--key-id", "--issuer-id"] {
             var changed = arguments
             if let index = changed.firstIndex(of: option) {

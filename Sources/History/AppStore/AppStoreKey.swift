@@ -93,7 +93,7 @@ package enum AppStoreKeyFault: OperatorError, Equatable {
     package var description: String {
         switch self {
         case .unreadable(let path, let error):
-            "the key file \(path) \(error), or give the .p8 file that App Store Connect offered for download"
+            "the key file \(Self.shown(path)) \(error), or give the .p8 file that App Store Connect offered for download"
         case .contentAsPath:
             "--key-file is not a path: give the path of the .p8 file, and not its content"
         case .badID(let option):
@@ -104,6 +104,15 @@ package enum AppStoreKeyFault: OperatorError, Equatable {
             "the name of \(path) does not contain the key id: give --key-id, as App Store Connect lists it"
         }
     }
+
+    /// A path for a message, unless it could be the digits of a key.
+    private static func shown(_ path: String) -> String {
+        let isLong = path.split(separator: "/").contains { $0.count > longestName }
+        return isLong ? "(its long name is not printed)" : path
+    }
+
+    /// A name that App Store Connect gives to a file has 29 characters.
+    private static let longestName = 40
 
     package var isUsage: Bool {
         switch self {

@@ -42,7 +42,8 @@ package struct SnapshotDirectory: Sendable {
         var found: [(stream: String, partition: Int32, directory: SnapshotDirectory)] = []
         for stream in streams {
             let path = "\(root)/\(stream)"
-            guard FileManager.default.fileExists(atPath: path) else { continue }
+            var status = stat()
+            if stat(path, &status) != 0, errno == ENOENT { continue }
             let names = try StoreError.naming("read", path) {
                 try FileManager.default.contentsOfDirectory(atPath: path)
             }
@@ -66,7 +67,7 @@ package struct SnapshotDirectory: Sendable {
         do {
             bytes = try RegularFile.contents(of: "\(path)/\(name)")
         } catch {
-            throw SnapshotFault("its manifest cannot be read (\(error))")
+            throw SnapshotFault("its manifest \(error)")
         }
         return try SnapshotManifest(name: name, bytes: bytes)
     }

@@ -64,13 +64,25 @@ package final class SnapshotWriter {
         guard unknown.isEmpty else {
             throw SnapshotFault(UnknownMeasure.explanation(unknown, store: reader.path))
         }
-        let manifest = try reader.snapshot(verifying: false) { snapshot -> SnapshotManifest? in
-            guard
-                let state = try snapshot.partitionStates().first(where: {
-                    $0.partition == partition
-                }), state.records > 0, state.nextOffset != last?.nextOffset
-            else { return nil }
-            return try take(snapshot, state, SegmentTables(fold))
+        // The reader would name the store for it.
+        var fault: SnapshotFault?
+        let manifest: SnapshotManifest?
+        do {
+            manifest = try reader.snapshot(verifying: false) { snapshot -> SnapshotManifest? in
+                guard
+                    let state = try snapshot.partitionStates().first(where: {
+                        $0.partition == partition
+                    }), state.records > 0, state.nextOffset != last?.nextOffset
+                else { return nil }
+                do {
+                    return try take(snapshot, state, SegmentTables(fold))
+                } catch {
+                    fault = error as? SnapshotFault
+                    throw error
+                }
+            }
+        } catch {
+            throw fault ?? error
         }
         guard let manifest else { return nil }
         try StoreError.naming("write", directory.path) {

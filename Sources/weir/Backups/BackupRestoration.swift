@@ -21,7 +21,7 @@ struct BackupRestoration {
         work = "\(path).restoring-\(getpid())"
         guard !BackupWriter.isInside(path, source.directory) else {
             throw CommandError.usage(
-                "\(path) is inside the backup \(source.name), which must not change: give --data a directory elsewhere"
+                "\(path) is inside the backup \(source.directory), which must not change: give --data a directory elsewhere"
             )
         }
         try Self.requireEmpty(path)

@@ -201,7 +201,7 @@ struct HandoffListCommand: ParsableCommand {
                             at: directory.takenMilliseconds(name))
                     }
                 } catch {
-                    report.add(stream, partition, "damaged: \(name): \(error)")
+                    report.add(stream, partition, "not usable: \(name): \(error)")
                 }
             }
         }
