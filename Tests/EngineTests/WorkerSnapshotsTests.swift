@@ -58,6 +58,19 @@ struct WorkerSnapshotsTests {
             }
         }
 
+        /// Changes the text of the newest manifest, which gets the name of a valid one.
+        func rewriteNewest(_ partition: Int32, _ change: (String) throws -> String) throws {
+            let directory = "\(root)/\(stream)/\(partition)"
+            let newest = try #require(try manifests(partition).last)
+            let changed = try change(
+                String(contentsOfFile: "\(directory)/\(newest)", encoding: .utf8))
+            // The name of a manifest contains its checksum.
+            let sha256 = Data(changed.utf8).withUnsafeBytes { HexDigest.sha256($0) }
+            let name = "\(newest.dropLast("0123456789abcdef.json".count))\(sha256.prefix(16)).json"
+            try FileManager.default.removeItem(atPath: "\(directory)/\(newest)")
+            try Data(changed.utf8).write(to: URL(filePath: "\(directory)/\(name)"))
+        }
+
         func expectSame(_ data: String, sourceLocation: SourceLocation = #_sourceLocation) throws {
             #expect(
                 try workspace.contents(stream, data: data) == workspace.contents(stream),
@@ -95,17 +108,11 @@ struct WorkerSnapshotsTests {
         let machines = try Machines("bids")
         try machines.fold("second")
         for partition in 0..<4 as Range<Int32> {
-            let directory = "\(machines.root)/bids/\(partition)"
-            let newest = try #require(try machines.manifests(partition).last)
-            let text = try String(contentsOfFile: "\(directory)/\(newest)", encoding: .utf8)
-            let schema = try #require(text.firstMatch(of: /"schema" : ([0-9]+)/))
-            let earlier = try #require(Int(schema.output.1)) - 1
-            let changed = text.replacing(schema.output.0, with: "\"schema\" : \(earlier)")
-            // The name of a manifest contains its checksum.
-            let sha256 = Data(changed.utf8).withUnsafeBytes { HexDigest.sha256($0) }
-            let name = "\(newest.dropLast("0123456789abcdef.json".count))\(sha256.prefix(16)).json"
-            try FileManager.default.removeItem(atPath: "\(directory)/\(newest)")
-            try Data(changed.utf8).write(to: URL(filePath: "\(directory)/\(name)"))
+            try machines.rewriteNewest(partition) { text in
+                let schema = try #require(text.firstMatch(of: /"schema" : ([0-9]+)/))
+                let earlier = try #require(Int(schema.output.1)) - 1
+                return text.replacing(schema.output.0, with: "\"schema\" : \(earlier)")
+            }
         }
         try machines.withSnapshots {
             let worker = try machines.workspace.run("weir-bids", data: "third")
@@ -201,6 +208,28 @@ struct WorkerSnapshotsTests {
         _ = try log.deleteTopic("bids")
         try machines.measured.publish(try machines.measured.records(300, seed: 9))
         try machines.fold("second")
+        try machines.workspace.fold("bids", machines.workspace.options(data: "straight"))
+        #expect(
+            try machines.workspace.contents("bids", data: "second")
+                == machines.workspace.contents("bids", data: "straight"))
+    }
+
+    @Test("do not continue a snapshot of a recreated topic that has the same identity, as on Kafka")
+    func recreatedOnKafka() throws {
+        let machines = try Machines("bids", trims: false)
+        let log = try machines.workspace.openLog()
+        let former = try log.reader(topic: "bids").identity()
+        _ = try log.deleteTopic("bids")
+        try machines.measured.publish(try machines.measured.records(600, seed: 9))
+        let identity = try log.reader(topic: "bids").identity()
+        for partition in 0..<4 as Range<Int32> {
+            try machines.rewriteNewest(partition) { $0.replacing(former, with: identity) }
+        }
+        try machines.withSnapshots {
+            let worker = try machines.workspace.run("weir-bids", data: "second")
+            #expect(worker.status == 0)
+            #expect(worker.error.contains("is another one in the log"), "\(worker.error)")
+        }
         try machines.workspace.fold("bids", machines.workspace.options(data: "straight"))
         #expect(
             try machines.workspace.contents("bids", data: "second")
