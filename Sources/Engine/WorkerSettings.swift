@@ -25,8 +25,8 @@ package struct WorkerSettings {
     var dedupeMaxIDs: Int?
     /// The days that the index of explanations covers.
     var explainDays: Int
-    /// Whether a new store must have all records that its group has folded: else a partition of which the log has lost
-    /// the beginning would have other numbers in each store.
+    /// Whether a new store must have all records that its group has folded. If the log has lost its beginning, a
+    /// partition would otherwise have other numbers in each store.
     package var requiresAllRecords = false
     /// The number of records to fold after these, for the remaining time.
     package var recordsLater: Int64 = 0

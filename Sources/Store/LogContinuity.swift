@@ -86,7 +86,7 @@ package struct FoldedLog {
 package enum LogChange: OperatorError {
     /// The log no longer holds records that the store has not folded.
     case logStartsLater(TopicPartition, nextOffset: Int64, earliest: Int64, store: String)
-    /// The group has folded records that the log no longer holds, and the store has none of the partition.
+    /// The group has folded the partition, the log has lost its beginning, and the store has nothing of it.
     case beginningIsGone(TopicPartition, earliest: Int64, group: String, store: String)
     /// The log no longer holds documents for partners that were not ingested yet.
     case documentsGone(TopicPartition, nextOffset: Int64, earliest: Int64)
@@ -140,7 +140,7 @@ package enum LogChange: OperatorError {
         case .logStartsLater(let partition, let next, let earliest, let store):
             "\(partition) now starts at offset \(earliest), but \(store) has folded up to \(next): the records between were deleted; give --archive a copy that contains them, or fold the remaining records into a new --data directory with --accept-missing-records"
         case .beginningIsGone(let partition, let earliest, let group, let store):
-            "\(partition) now starts at offset \(earliest), and \(store) has nothing of it, although workers of the group \(group) have folded earlier records: its numbers would lack them. Restore the partition from a snapshot, weir handoff or a backup, or give --archive a copy of these records. To count only from there, start once with --accept-missing-records (ops/runbooks/log-starts-later.md)"
+            "\(partition) now starts at offset \(earliest), and \(store) has nothing of it, although workers of the group \(group) have folded it: its numbers could lack records. Restore the partition from a snapshot, weir handoff or a backup, or give --archive a copy of these records. To count only from there, start once with --accept-missing-records (ops/runbooks/log-starts-later.md)"
         case .documentsGone(let partition, let next, let earliest):
             "\(partition) now starts at offset \(earliest), but documents were ingested only up to \(next): the documents between were deleted from the log and never sent. To continue without them, stop all instances, set the group's offset of the partition to \(earliest), and start the instances; keep deliveries.sqlite"
         case .documentsEndEarlier(let partition, let next, let end, let store):

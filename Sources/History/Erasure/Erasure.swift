@@ -70,6 +70,8 @@ package struct Erasure {
     package func run(onStep: (ErasureStep) throws -> Void = { _ in }) throws -> ErasureFindings {
         var scan = ErasureScan(subject, in: log, onProgress: onProgress)
         var findings = try find(&scan)
+        // A fault of the configuration shall end it before anything is changed.
+        _ = try notificationReader(findings.records)
         try announce(findings, scan.notices)
         try onStep(.announced)
         for refused in findings.refused { try erase(refused) }
@@ -215,7 +217,7 @@ package struct Erasure {
 
     private func empty(_ found: [ErasureFindings.Records]) throws {
         guard let embedded else { return }
-        let notifications = try notificationReader()
+        let notifications = try notificationReader(found)
         for records in found {
             try embedded.erase(
                 topic: records.topic, identity: records.identity, partition: records.partition,
@@ -228,14 +230,17 @@ package struct Erasure {
     }
 
     /// Reads the ids of store notifications, which stay: Apple lists notifications for months, and an erased one must
-    /// not be appended again. Nil if the stream is not configured.
-    private func notificationReader() throws -> (topic: String, reader: NotificationReader)? {
-        guard StoreNotificationsFold.isConfigured(in: pipelines) else { return nil }
-        return (
-            try StoreNotificationsFold.file(in: pipelines).settings.topic,
-            try NotificationReader(
-                try StoreNotificationsFold.rules(in: pipelines), threadCount: 1)
-        )
+    /// not be appended again. Nil if there are none, or if the stream is not configured.
+    private func notificationReader(
+        _ found: [ErasureFindings.Records]
+    ) throws -> (topic: String, reader: NotificationReader)? {
+        guard embedded != nil, StoreNotificationsFold.isConfigured(in: pipelines) else {
+            return nil
+        }
+        let topic = try StoreNotificationsFold.file(in: pipelines).settings.topic
+        guard found.contains(where: { $0.topic == topic }) else { return nil }
+        let rules = try StoreNotificationsFold.rules(in: pipelines)
+        return (topic, try NotificationReader(rules, threadCount: 1))
     }
 
     /// Erases records that were appended during the erasure, for example by a collector that had not read the notice.

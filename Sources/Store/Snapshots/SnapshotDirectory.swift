@@ -16,8 +16,6 @@ package struct SnapshotDirectory: Sendable {
     private static let kept = 3
     /// The age from which files without a manifest are deleted: another machine may be writing them.
     private static let unlistedSeconds: Double = 300
-    /// In the names of files that are being written.
-    static let temporary = ".new-"
 
     /// - Parameter root: the directory of all snapshots.
     package init(root: String, stream: String, partition: Int32) {

@@ -121,8 +121,7 @@ package final class SnapshotWriter {
                 }
                 if empty.contains(segment.name) { continue }
             }
-            let temporary =
-                "\(directory.path)/\(segment.name)\(SnapshotDirectory.temporary)\(getpid())"
+            let temporary = "\(directory.path)/\(segment.name).new-\(getpid())"
             let rows = try tables.rows(of: segment, partition: partition, in: db)
             let count = try writing(temporary) {
                 try SegmentFile.write(rows, from: db, to: temporary)
@@ -137,12 +136,18 @@ package final class SnapshotWriter {
         return manifest
     }
 
-    /// Names the file of a segment in errors, and not the store. Removes it after an error.
+    /// Names the file of a segment in errors, and not the store, unless the store is damaged. Removes the file after an
+    /// error.
     private func writing(_ path: String, _ body: () throws -> Int) throws -> Int {
         do {
             return try body()
         } catch {
             unlink(path)
+            if let error = error as? DatabaseError,
+                error.isOfDamagedPage || error.resultCode == .SQLITE_CORRUPT
+            {
+                throw error
+            }
             throw StoreError(error, operation: "write", path: path)
         }
     }
