@@ -9,8 +9,8 @@ import Testing
 
 @Suite("Workers with an archive", .serialized)
 struct ArchivedLogTests {
-    /// A log of bids whose first half is archived, and of which all but the last quarter of that has
-    /// expired since; folded once before that.
+    /// A log of bids that was folded once. Then its first half was archived, and three quarters of this half have
+    /// expired.
     private func makeWorkspace() throws -> Workspace {
         let workspace = try Workspace()
         try workspace.write("bids.yaml", "batch_records: 20\ncommit_interval_ms: 1\n")
@@ -84,7 +84,7 @@ struct ArchivedLogTests {
         #expect(worker.status == 1)
         #expect(worker.error.contains("neither contains the records between"))
         #expect(try workspace.states("bids", data: "holed").isEmpty)
-        // What is past the hole already needs nothing of the archive.
+        // A store beyond the hole needs nothing of the archive.
         #expect(try fold(workspace, "once").status == 0)
     }
 }

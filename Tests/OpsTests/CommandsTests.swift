@@ -69,8 +69,7 @@ struct CommandsTests {
         #expect(found.contains("WEIR_LOG"))
     }
 
-    /// What follows the name of a program up to the end of its command, the name included. Of a page
-    /// only what is set as code.
+    /// The commands of a page or script, each from the name of its program on. A page has commands only in code.
     private func invocations(in path: String) throws -> [[String]] {
         let text = try ops.text(path)
         let code = path.hasSuffix(".md") ? Self.code(of: text) : text

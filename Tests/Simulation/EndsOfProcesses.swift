@@ -14,7 +14,7 @@ extension Simulation {
     func judge(_ error: any Error, of worker: SimulatedWorker) throws {
         note("\(worker.name) ends: \(error)")
         guard !"\(error)".contains(where: \.isNewline) else {
-            throw SimulationFault("what \(worker.name) ends with is no line: \(error)")
+            throw SimulationFault("the error that ends \(worker.name) has several lines: \(error)")
         }
         switch error {
         case let error as StoreError: try judge(error, of: worker)
@@ -123,7 +123,7 @@ extension Simulation {
     private func resetDeliveries() throws {
         for deliverer in deliverers {
             kill(deliverer)
-            // What the copy of a store does not know was sent may follow in the topic behind a lower revision.
+            // Documents that the copy of a store does not know may follow a lower revision in the topic.
             if restored.contains(deliverer.name) {
                 partners.forgetSettled(deliverer.name, isShared: true)
             }
@@ -134,7 +134,7 @@ extension Simulation {
         }
         cluster.forgetOffsets(ofTopic: SimulatedDocuments.topic)
         cluster.endOldTopic(SimulatedDocuments.topic)
-        note("documents are taken over from the beginning")
+        note("documents are read again from the beginning")
     }
 
     /// Documents and dead letters of another topic are not compared.

@@ -11,7 +11,7 @@ import Program
 import Store
 import Streams
 
-/// What runs as a process and is given its turns.
+/// A program that runs as a process and gets turns.
 protocol Turning {
     /// Nil while there is more to do.
     func takeTurn() throws -> WorkerEnd?
@@ -34,7 +34,7 @@ extension DeliveryLoop: Turning {
     func takeTurn() throws -> WorkerEnd? { try runOnce() ? nil : .stopped }
 }
 
-/// What a process of a program has of its machine.
+/// The part of the machine that a process of a program has.
 struct ProcessContext {
     let name: String
     let number: Int32
@@ -307,7 +307,7 @@ final class SimulatedWorker {
             return .ended
         } catch {
             if weir_sim_is_dead(incarnation.number) { return bury() }
-            // What is said of the files stands in the error; the process is over.
+            // The error names the files. The process has ended.
             self.incarnation = nil
             incarnation.reader?.close()
             return .failed(error)
@@ -335,7 +335,7 @@ final class SimulatedWorker {
         weir_sim_lose_power(directory, seed, losesNames)
     }
 
-    /// The operator moves the stores away, so that the worker begins anew.
+    /// The operator moves the stores away, so that the worker begins again.
     func moveStoresAway() throws {
         kill()
         weir_sim_enter(0)
@@ -417,7 +417,7 @@ struct WindowsInForce {
     }
 }
 
-/// What a simulation finds wrong.
+/// A fault that a simulation finds.
 struct SimulationFault: Error, CustomStringConvertible {
     let description: String
 

@@ -39,7 +39,7 @@ struct SnapshotsTests {
             try measured.workspace.contents(stream, data: data)
         }
 
-        /// What contents do not show.
+        /// The index of explanations, which contents do not show.
         func explanations(_ data: String) throws -> [String] {
             try measured.workspace.snapshot(stream, data: data) { snapshot in
                 var lines: [String] = []
@@ -184,7 +184,7 @@ struct SnapshotsTests {
         for partition in [Int32(0), 1] { _ = try first.take(partition) }
         for partition in [Int32(2), 3] { _ = try second.take(partition) }
         for partition in Int32(0)..<4 { try standby.restore(partition) }
-        // A third one takes over all, and goes on. The keys of the second have other numbers there.
+        // A third one restores all partitions and continues. The keys of the second have other numbers there.
         let third = try machines.machine(Fold.self, "third")
         for partition in [Int32(1), 3, 0, 2] {
             try third.restore(partition)
@@ -195,7 +195,7 @@ struct SnapshotsTests {
         let explanations = try machines.explanations("third")
         #expect(try explanations == machines.explanations("straight"))
         #expect(!explanations.isEmpty)
-        // Copies of a partition whose owner has changed: keys have other numbers.
+        // Copies of partitions with a new owner: keys have other numbers.
         for partition in [Int32(0), 1] {
             _ = try third.take(partition)
             try standby.restore(partition)
@@ -239,7 +239,7 @@ struct SnapshotsTests {
             let killed = try machines.machine(BidsFold.self, "killed")
             for partition in Int32(0)..<4 { try killed.begin(partition) }
             try killed.fold(to: 40)
-            // What a killed restoration leaves: rows without a state, and the mark.
+            // A killed restoration leaves rows without a state, and the mark.
             try killed.store.commit { db in
                 try RestoredPartitions.begin(1, db)
             }

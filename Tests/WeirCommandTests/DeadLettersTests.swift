@@ -77,7 +77,7 @@ struct DeadLettersTests {
 
         var stores: OpenStores { get throws { try OpenStores(directories: [data]) } }
 
-        /// Requeues letters; what became of each.
+        /// Requeues letters, and returns the outcome of each.
         @discardableResult
         func requeue(
             _ letters: [DeadLetter], to log: (any LogBackend)? = nil, unchecked: Bool = false
@@ -107,7 +107,7 @@ struct DeadLettersTests {
             }
         }
 
-        /// A measure of what became of all records.
+        /// A measure of the outcomes of all records.
         func outcome(_ measure: String) throws -> Int128 {
             var query = ReportRequest(name: "outcomes")
             query.grouping = .total

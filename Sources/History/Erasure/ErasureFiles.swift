@@ -22,7 +22,7 @@ struct ErasureFiles {
         /// The data directory, for files that Weir changes.
         let data: String?
         let content: Content
-        /// What to do with the file if it contains records.
+        /// The advice for the file if it contains records.
         let remedy: String
     }
 
@@ -33,7 +33,7 @@ struct ErasureFiles {
     private var unread: [ErasureFindings.Copy] = []
 
     private static let header = Array("SQLite format 3\0".utf8)
-    /// The endings of what SQLite writes beside a database.
+    /// The endings of the files beside a database.
     private static let besides = ["-wal", "-shm", "-journal"]
 
     /// - Parameters:
@@ -60,7 +60,7 @@ struct ErasureFiles {
         }
     }
 
-    // MARK: What is erased
+    // MARK: Erased files
 
     /// Rejected records in stores: those with the id, and those that were found in the log.
     func refused(
@@ -94,7 +94,7 @@ struct ErasureFiles {
         }
     }
 
-    // MARK: What is named
+    // MARK: Named files
 
     func copies() throws -> [ErasureFindings.Copy] {
         var copies = unread
@@ -213,7 +213,7 @@ struct ErasureFiles {
         return tables.contains("epochs") ? .store : .segment
     }
 
-    /// The files at a path or below it, in order. A missing data directory has none.
+    /// The files at a path or below it, in order. For a missing data directory, there are no files.
     private static func files(
         at root: String, isNamed: Bool, exceptBelow hasParts: (String) -> Bool
     ) throws -> [String] {
@@ -234,7 +234,7 @@ struct ErasureFiles {
         return paths.sorted()
     }
 
-    /// Not to be called for a database that this process has open, nor for the files beside it: closing any of them
+    /// Do not call it for a database that this process has open, or for the files beside it: closing any of them
     /// releases the locks of SQLite.
     private static func isDatabase(_ path: String) -> Bool {
         var found = stat()

@@ -2,12 +2,12 @@ import EventLog
 import Store
 import Wording
 
-/// What an erasure has found.
+/// The findings of an erasure.
 package struct ErasureFindings: Sendable {
     /// Records of a partition of the log.
     package struct Records: Sendable {
         package let topic: String
-        /// Of the topic in which they were found.
+        /// The identity of their topic.
         let identity: String
         package let partition: Int32
         /// Offsets with the times of the records, in milliseconds since 1970.
@@ -23,7 +23,7 @@ package struct ErasureFindings: Sendable {
         }
     }
 
-    /// What happens to found records.
+    /// The fate of found records.
     package enum Fate: Equatable, Sendable {
         /// The bytes are removed in place.
         case emptied
